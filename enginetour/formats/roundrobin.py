@@ -10,13 +10,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo, model_validator
 from pydantic import Field as Setting
 
-from enginetour.formats.base import BY_RATING, Format, FormatState, RatingHandicap, check_present, refuse_twice
+from enginetour.formats.base import (
+    BY_RATING,
+    Format,
+    FormatState,
+    RatingHandicap,
+    check_present,
+    listed,
+    lists_as_tuples,
+    refuse_twice,
+)
 from enginetour.formats.pairing import standings
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
 from enginetour.formats.pairing.persistent import Map
@@ -35,7 +44,7 @@ from enginetour.formats.pairing.schedule import (
 )
 from enginetour.formats.pairing.standings import Codes, Grid, Scored, table, total, with_game
 from enginetour.formats.pairing.tiebreaks import PlacementTerms
-from enginetour.model.errors import InputRefused
+from enginetour.model.errors import InputRefused, did_you_mean
 from enginetour.model.game import (
     Added,
     Entrant,
@@ -94,6 +103,10 @@ def _some_entrants(wanted: int | list[str], info: ValidationInfo) -> int | list[
         twice = next(name for name in wanted if wanted.count(name) > 1)
         raise ValueError(f"{key}: {twice!r} is listed twice")
     return wanted
+
+
+def _pairs_as_tuples(value: object) -> object:
+    return tuple(map(lists_as_tuples, value)) if isinstance(value, list) else value
 
 
 _Some = Annotated[int | list[str], AfterValidator(_some_entrants)]
@@ -375,6 +388,19 @@ class RoundRobinOptions(ListOptions):
         description="balanced: each entrant has White about as often as Black; rows (only with order = seats or "
         "circle): the upper row has White in every second round.",
     )
+    pairs: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs_as_tuples)] = Setting(
+        default=(),
+        description='Only these pairs meet, for example [["Fruit", "Toga II"], ["Toga II", "Phalanx"]]; `enginetour '
+        "next` chooses such pairs. Default: all pairs.",
+    )
+
+    @model_validator(mode="after")
+    def _pairs_differ(self) -> RoundRobinOptions:
+        for one, other in self.pairs:
+            if one == other:
+                raise ValueError(f"pairs: {one!r} cannot meet itself")
+        refuse_twice((f"{min(pair)} - {max(pair)}" for pair in self.pairs), "pairs: the pair")
+        return self
 
     @model_validator(mode="after")
     def _rows(self) -> RoundRobinOptions:
@@ -384,14 +410,33 @@ class RoundRobinOptions(ListOptions):
 
 
 class RoundRobin(PairList):
-    """Every entrant meets every other entrant `cycles` times."""
+    """Every entrant meets every other entrant `cycles` times, or only the entrants with which it is in `pairs`."""
 
     options: RoundRobinOptions
 
+    def _seeded(self, state: ListState) -> ListState:
+        """Check the chosen pairs; raise ValueError for an unknown name or an entrant without a pair."""
+        chosen = list(dict.fromkeys(chain.from_iterable(self.options.pairs)))
+        for name in chosen:
+            if name not in state.names:
+                raise ValueError(f"pairs: {name!r} is not an entrant{did_you_mean(name, state.names)}")
+        if chosen and (idle := [name for name in state.names if name not in chosen]):
+            raise ValueError(f"pairs: no pair contains {listed(idle)}. Hint: add a pair, or remove the entrant")
+        return state
+
     def _rounds(self, state: ListState) -> Iterator[list[tuple[str, str]]]:
-        names = state.present
+        names, chosen = state.present, {frozenset(pair) for pair in self.options.pairs}
         for pairs in rounds_of(self.options.order, self.options.colours, len(names)):
-            yield [(names[white], names[black]) for white, black in pairs]
+            found = [(names[white], names[black]) for white, black in pairs]
+            if chosen:
+                found = [pair for pair in found if frozenset(pair) in chosen]
+            if found:
+                yield found
+
+    def _joined(self, state: ListState, entrant: Entrant, at: int, *, seeded: bool) -> ListState:
+        if self.options.pairs:
+            raise ValueError("entrants cannot join, because the setting pairs lists who meets whom")
+        return super()._joined(state, entrant, at, seeded=seeded)
 
 
 class GauntletOptions(ListOptions):

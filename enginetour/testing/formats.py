@@ -52,7 +52,10 @@ def _of_pairs(system: str, dice: random.Random, entrants: int, games: int) -> di
         case "roundrobin":
             order = dice.choice(["berger", "seats", "circle"])
             colours = "balanced" if order == "berger" else dice.choice(["balanced", "rows"])
-            return {"cycles": dice.randint(1, 3), "games_per_pairing": games, "order": order, "colours": colours}
+            ring = [[f"E{number}", f"E{(number + 1) % entrants}"] for number in range(entrants - (entrants == 2))]
+            pairs = ring if dice.random() < 0.3 else []
+            given = {"cycles": dice.randint(1, 3), "games_per_pairing": games, "order": order, "colours": colours}
+            return given | {"pairs": pairs}
         case "gauntlet":
             seeds = dice.randint(1, entrants - 1)
             return {"seeds": seeds, "seeds_meet": dice.random() < 0.5, "games_per_pairing": games}

@@ -284,6 +284,40 @@ def test_gauntlet_table_has_the_seeds_on_top() -> None:
     assert shown(lines, "rank name half_points") == ["1 E3 0", "2 E0 2", "2 E1 2", "2 E2 2"]
 
 
+def test_chosen_pairs() -> None:
+    """With `pairs`, only these pairs meet, in each cycle; a round has an entrant once, and entrants cannot join."""
+    chosen = [["E0", "E1"], ["E3", "E0"], ["E2", "E4"]]
+    options = {"cycles": 2, "games_per_pairing": 4, "pairs": chosen}
+    format_ = RoundRobin(RoundRobinOptions.model_validate(options))
+    state = format_.start(field(5))
+    games = state.schedule.games
+    pairs = {("E0", "E1"), ("E0", "E3"), ("E2", "E4")}
+    assert Counter(game.pair for game in games) == dict.fromkeys(pairs, 8)
+    assert len({game.key for game in games}) == 24 and state.rounds == max(game.round for game in games) == 4
+    with pytest.raises(ValueError, match="pairs lists who meets whom"):
+        format_.step(state, Added(Entrant("late")))
+    left = format_.step(state, Withdrawn("E0"))
+    assert {game.pair for game in format_.offers(left)} == {("E2", "E4")}
+    longer = format_.step(state, Extended((("cycles", 3),)))
+    assert Counter(game.pair for game in longer.schedule.games) == dict.fromkeys(pairs, 12)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ([["E0", "E0"]], "'E0' cannot meet itself"),
+        ([["E0", "E1"], ["E1", "E0"]], "the pair E0 - E1 is listed twice"),
+        ([["E0", "E9"]], "'E9' is not an entrant"),
+        ([["E0", "E1"]], "no pair contains E2. Hint"),
+        ([["E0"]], "Field required"),
+    ],
+)
+def test_wrong_pairs(pairs: list[list[str]], told: str) -> None:
+    """A pair of one entrant, a repeated pair, an unknown name and an entrant without a pair are errors."""
+    with pytest.raises(ValueError, match=told):
+        RoundRobin(RoundRobinOptions.model_validate({"pairs": pairs})).start(field(3))
+
+
 def test_gauntlet_newcomers_meet_whom_they_should() -> None:
     """A new opponent meets the seeds, and a replaced seed is a seed."""
     gauntlet = Gauntlet(GauntletOptions(seeds=2, games_per_pairing=2))
