@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from enginetour.cli.listoptions import (
 from enginetour.cli.match import TestRequest, print_test, sprt_options
 from enginetour.cli.options import (
     COUNTED,
+    PATH,
     ListOutput,
     TournamentChoice,
     count_option,
@@ -31,11 +32,12 @@ from enginetour.cli.options import (
     list_output,
     open_store,
     output_option,
+    quote_command,
     size_of,
     tournament_options,
 )
 from enginetour.cli.printing import echo, format_option, json_option, output_form, output_options, print_sheet, set_form
-from enginetour.model.errors import UsageRefused
+from enginetour.model.errors import UsageRefused, usage_errors
 from enginetour.reports import documents
 from enginetour.reports.sheet import iso_timestamp
 from enginetour.store.address import Address
@@ -175,6 +177,77 @@ def _print_stream(store: Store, log: TournamentLog | None, system: str, into: Li
     title = "all tournaments" if log is None else log.title
     sheet = sheets.incremental_sheet(f"{system_title(system)} · {title}", known)
     into.put_sheet(sheet, {"list": sheet.rows, "model": system})
+
+
+@click.command(name="next")
+@click.argument("list_name", metavar="[LIST]", required=False)
+@tournament_options
+@output_options
+@click.option("--all", "everything", is_flag=True, help="Use all tournaments and imports of the database.")
+@list_options
+@count_option("--games", least=2, most=10_000, default=20, show_default=True, help="Games per encounter, even.")
+@click.option(
+    "--control",
+    "control",
+    metavar="TC",
+    show_default="most frequent in the list, or 10+0.1",
+    help="Time control of the games to play.",
+)
+@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write a configuration that plays the encounters.")
+@without_collecting()
+def next_games(
+    list_name: str | None,
+    chosen: TournamentChoice,
+    everything: bool,
+    fields: dict[str, Any],
+    games: int,
+    control: str | None,
+    output: Path | None,
+) -> None:
+    """Show five encounters that reduce the errors of a list most per hour.
+
+    The list is that of a tournament, of the whole database, or LIST. If its
+    rating pools never met, the games that connect them come first. With -o,
+    only engines that can play on this machine are chosen, and FILE is a
+    configuration that plays the encounters.
+
+    Example: enginetour next --all -o next.toml
+    """
+    from enginetour.model.timecontrol import TimeControl
+    from enginetour.tournament.rating import rate_next
+
+    if control is not None:
+        with usage_errors("--control"):
+            control = str(TimeControl.parse(control))
+    if output is not None and output.exists():
+        raise UsageRefused("already exists", place=str(output), step="choose another name")
+    which, sections = ListSelection(list_name, chosen, everything, None), dict[str, dict[str, Any]]()
+
+    def playable(engines: Mapping[str, Any]) -> Collection[str]:
+        from enginetour.tournament.config.write import entrant_sections
+
+        assert output is not None
+        sections.update(entrant_sections(engines, output.resolve().parent))
+        return sections
+
+    with open_store(chosen.db) as store:
+        log = None if list_name is not None else which.log(store, fields)
+        here = None if output is None else playable
+        found = rate_next(store, list_name, log, fields, games=games, control=control or "", playable=here)
+    print_sheet(found.sheet(), found.to_json())
+    if output is None:
+        return
+    from enginetour.tournament.config.write import draft_pairs, write_draft
+
+    pairs = [(one.one, one.other) for one in found.suggestion.encounters]
+    tc = control or found.times.control or "10+0.1"
+    write_draft(draft_pairs(output.stem, pairs, sections, games=games, tc=tc), output)
+    if left := len(found.times.engines) - len(sections):
+        echo(f"{left} engines cannot play on this machine and were left out", err=True)
+    echo(
+        f"{output} written; {quote_command('check', output)} checks it, {quote_command('run', output)} starts it",
+        err=True,
+    )
 
 
 # Named rating lists and their published editions.

@@ -49,6 +49,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "chart": ("Results", "charts", "chart", "Draw charts as PNG or SVG files"),
     "export": ("Results", "games", "export", "Export games and results"),
     "ratings": ("Rating lists", "lists", "ratings", "Show a rating list from the database"),
+    "next": ("Rating lists", "lists", "next_games", "Show the encounters that reduce the errors of a list most"),
     "rate": ("Rating lists", "rate", "rate", "Compute a rating list from PGN files"),
     "sprt": ("Rating lists", "match", "sprt", "Compute an SPRT and Elo from counts of games"),
     "lists": ("Rating lists", "lists", "lists", "List, define and show named rating lists"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import zip_longest
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, select
+from sqlalchemy import ColumnElement, Connection, and_, func, select
 
 from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
 from enginetour.model.game import Outcome, StandingsRow
@@ -52,6 +53,12 @@ def rate_selection(store: Store, selection: Selection, *, errors_for: Collection
     return _best_of_families(found, selection) if selection.definition.best_of_family else found
 
 
+def games_of_tournament(log: TournamentReader) -> dict[str, Any]:
+    """Return the fields of a list definition that select the games of one tournament."""
+    variant = log.config.get("play", {}).get("variant")
+    return {"tournaments": (f"{log.name} #{log.edition}",)} | ({"variant": variant} if variant else {})
+
+
 def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:
     """Compute the maximum-likelihood list of one tournament. `anchor` maps engines to fixed ratings."""
     names = [entrant.name for entrant in log.entrants]
@@ -79,13 +86,64 @@ def rating_order(log: TournamentReader, placed: Sequence[StandingsRow]) -> tuple
 
 def _opening_pairs(store: Store, selection: Selection) -> Mapping[tuple[str, str], Pentanomial]:
     with store.database.reading() as connection:
-        wanted: ColumnElement[bool]
-        if is_whole(selection.definition):
-            wanted = and_(GAMES.c.tournament.in_(tournaments_of(connection, selection.definition)), EVEN)
-        else:
-            wanted = game_filter(connection, selection.definition, selection.moment).games
-    names = {version: name for name, versions in selection.versions.items() for version in versions}
-    return pentanomials_of(store.database, wanted, names=names, standing=selection.moment.standing())
+        wanted = _played(connection, selection)
+    return pentanomials_of(
+        store.database, wanted, names=_names_by_version(selection), standing=selection.moment.standing()
+    )
+
+
+def _played(connection: Connection, selection: Selection) -> ColumnElement[bool]:
+    """Return the condition on GAMES for the games of a selection that were played here, not imported."""
+    if is_whole(selection.definition):
+        return and_(GAMES.c.tournament.in_(tournaments_of(connection, selection.definition)), EVEN)
+    return game_filter(connection, selection.definition, selection.moment).games
+
+
+def _names_by_version(selection: Selection) -> dict[int, str]:
+    return {version: name for name, versions in selection.versions.items() for version in versions}
+
+
+@dataclass(frozen=True, slots=True)
+class GameTimes:
+    """How long the games of a list take at one time control.
+
+    `control` is the time control, or "" if the list has no games that were played here. `seconds` are the mean seconds
+    of a game by engine, and `usual` those of all games (None without games). `engines` are the newest versions of the
+    engines in the list: the rows of the database by name in the list.
+    """
+
+    control: str
+    seconds: Mapping[str, float]
+    usual: float | None
+    engines: Mapping[str, Any]
+
+
+def game_times(store: Store, selection: Selection, control: str = "") -> GameTimes:
+    """Return the mean durations of the games of a list at `control`, by default its most frequent time control.
+
+    Games with different controls for White and Black, and imported games, whose durations are not known, do not count.
+    """
+    columns = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.white_tc
+    with store.database.reading() as connection:
+        wanted = _played(connection, selection)
+        totals = func.count(), func.sum(GAMES.c.ended_unix - GAMES.c.started_unix)
+        same = GAMES.c.white_tc == GAMES.c.black_tc
+        query = select(*columns, *totals).where(selection.moment.standing(), wanted, same).group_by(*columns)
+        rows = connection.execute(query).fetchall()
+        newest = {max(versions): name for name, versions in selection.versions.items()}
+        engines = {newest[row.id]: row for row in connection.execute(select(ENGINES)) if row.id in newest}
+    by_control: Counter[str] = Counter()
+    for *_, tc, count, _ in rows:
+        by_control[tc] += count
+    control = control or next((tc for tc, _ in by_control.most_common(1)), "")
+    names, spent, games = _names_by_version(selection), Counter[str](), Counter[str]()
+    for white, black, tc, count, seconds in rows:
+        for version in (white, black) if tc == control else ():
+            if version in names:
+                spent[names[version]] += seconds
+                games[names[version]] += count
+    usual = sum(spent.values()) / games.total() if games else None
+    return GameTimes(control, {name: spent[name] / games[name] for name in games}, usual, engines)
 
 
 def likelihood_list(
@@ -187,7 +245,7 @@ def _incremental_list(store: Store, selection: Selection) -> RatingList:
     definition, pairs = selection.definition, selection.pairs
     known = system_named(definition.system)
     with store.database.reading() as connection:
-        names = {version: name for name, versions in selection.versions.items() for version in versions}
+        names = _names_by_version(selection)
         games = list(_games(connection, selection, names))
         start = known.fitting(_entry_ratings(connection, names, known.scale))
         settings = with_event_classes(connection, definition.system_settings())

@@ -47,7 +47,7 @@ from enginetour.tournament.events import make_event
 from enginetour.tournament.executor import LocalExecutor, probe_executor
 from enginetour.tournament.plan import own_cores, prepare
 from enginetour.tournament.probing import detect_each
-from enginetour.tournament.rating import definition_from, entrant_named, rate_files, rate_stored
+from enginetour.tournament.rating import definition_from, entrant_named, rate_files, rate_next, rate_stored
 from enginetour.tournament.recorded import ENDS, Dropped, RecordedRun, check_limits
 from enginetour.tournament.run import open_session
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Screen
@@ -196,14 +196,42 @@ class Database:
         Raises:
             TourError: There is no such list or tournament, or a field is not valid.
         """
-        if list is not None and (tournament or edition):
+        with self._readable(), self._store.database.snapshot():
+            log = self._log_of(list, tournament, edition)
+            return rate_stored(self._store, list, log, _fields(fields, anchor), as_of=as_of)[1]
+
+    def next_encounters(
+        self,
+        list: str | None = None,  # noqa: A002 - the name of a rating list
+        *,
+        tournament: str | None = None,
+        edition: int | None = None,
+        games: int = 20,
+        **fields: Any,
+    ) -> dict[str, Any]:
+        """Return the encounters that reduce the errors of a list most per hour, as `enginetour next --json` does.
+
+        Args:
+            list: name of a list of `enginetour lists`.
+            tournament: name of a tournament, instead of a list; without both, all games are one list.
+            edition: edition of the tournament; None for the newest.
+            games: number of games of each encounter, even.
+            fields: filters and terms of a list, as for `ratings`.
+
+        Raises:
+            TourError: There is no such list or tournament, a field is not valid, or there are fewer than two engines.
+        """
+        with self._readable(), self._store.database.snapshot():
+            log = self._log_of(list, tournament, edition)
+            return rate_next(self._store, list, log, _fields(fields, None), games=games).to_json()
+
+    def _log_of(self, list: str | None, tournament: str | None, edition: int | None) -> TournamentLog | None:  # noqa: A002
+        """Return the tournament, or None if none is named. Raise UsageRefused if a list is named, too."""
+        named = tournament is not None or edition is not None
+        if list is not None and named:
             what = "list and tournament cannot be combined, because a list defines its tournaments"
             raise UsageRefused(what, step="omit one of them")
-        given = _fields(fields, anchor)
-        with self._readable(), self._store.database.snapshot():
-            named = tournament is not None or edition is not None
-            log = self._store.tournament(tournament, edition) if named else None
-            return rate_stored(self._store, list, log, given, as_of=as_of)[1]
+        return self._store.tournament(tournament, edition) if named else None
 
     def rows(self, table: str, **which: Any) -> list[dict[str, Any]]:
         """Return a table as the commands print it with ``--json``.

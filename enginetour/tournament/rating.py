@@ -5,7 +5,7 @@ The places in errors are the options of the commands; the Python API has argumen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from enginetour.ratings.pairs import Openings, Pairs
     from enginetour.ratings.priors import LooseAnchors, Prior
     from enginetour.ratings.ratinglist import RatingList
+    from enginetour.reports.encounters import NextEncounters
     from enginetour.store.definition import ListDefinition
     from enginetour.store.log import TournamentLog
     from enginetour.store.selection import Selection
@@ -88,6 +89,48 @@ def rate_stored(
     return f"{'ratings' if found.model in get_args(ModelName) else system_title(found.model)} · {title}{then}", found
 
 
+def rate_next(
+    store: Store,
+    list_name: str | None,
+    log: TournamentLog | None,
+    fields: Mapping[str, Any],
+    *,
+    games: int | None = None,
+    control: str = "",
+    playable: Callable[[Mapping[str, Any]], Collection[str]] | None = None,
+) -> NextEncounters:
+    """Return the encounters that reduce the errors of a list most per hour.
+
+    Args:
+        store: the open database.
+        list_name: name of the list; None for the list of `log` or of the database.
+        log: the tournament; None for the whole database.
+        fields: fields of a list definition that replace those of the list, or the defaults.
+        games: number of games of each encounter, even; None for the default.
+        control: time control of the games whose durations count; "" for the most frequent one.
+        playable: returns the engines that can play, from their rows in the database by name; None for all engines.
+
+    Raises:
+        UsageRefused: The list has fewer than two engines that can play or too many engines, or is incremental.
+    """
+    from enginetour.reports.encounters import GAMES, next_encounters
+    from enginetour.store.lists import game_times
+
+    if games is not None and (games < 2 or games % 2):
+        step = "each opening has both colors"
+        raise UsageRefused(f"must be an even number of at least 2 (found {games})", place="--games", step=step)
+    if list_name is not None:
+        title, selection = _defined_games(store, list_name, fields, None)
+    else:
+        title, selection = "all tournaments" if log is None else log.title, _games_of(store, log, fields, None)
+    if selection.definition.system != "ml":
+        what = f"the rating system {selection.definition.system} does not have errors that games could reduce"
+        raise UsageRefused(what, step="use a maximum-likelihood list (--system ml)")
+    times = game_times(store, selection, control)
+    among = None if playable is None else playable(times.engines)
+    return next_encounters(title, selection.pairs, times, games=games or GAMES, among=among)
+
+
 def _defined_games(store: Store, name: str, fields: Mapping[str, Any], as_of: str | None) -> tuple[str, Selection]:
     from enginetour.store.counts import edition_in
     from enginetour.store.definition import revisions_of
@@ -108,13 +151,13 @@ def _games_of(store: Store, log: TournamentLog | None, fields: Mapping[str, Any]
     If no anchors are given, the anchors of the tournament apply.
     """
     from enginetour.store.counts import moment_of
+    from enginetour.store.lists import games_of_tournament
     from enginetour.store.selection import select_games
 
     definition = definition_from(fields)
     if log is None:
         return select_games(store, definition, as_of)
-    inside = {"tournaments": (f"{log.name} #{log.edition}",), "by": fields.get("by") or "name"}
-    inside["variant"] = log.config.get("play", {}).get("variant", definition.variant)
+    inside = games_of_tournament(log) | {"by": fields.get("by") or "name"}
     with store.database.reading() as connection:
         moment = None if as_of is None else moment_of(connection, as_of, log.id)
     selection = select_games(store, definition.model_copy(update=inside), moment)

@@ -36,7 +36,7 @@ from enginetour.store.editions import read_edition
 from enginetour.store.log import TournamentLog
 from enginetour.store.tables import TournamentEntry
 from enginetour.store.tournaments import Store, database_position
-from enginetour.tournament.rating import rate_stored
+from enginetour.tournament.rating import rate_next, rate_stored
 from enginetour.web import schemas
 from enginetour.web.hub import TournamentHub
 from enginetour.web.live import Listener
@@ -157,13 +157,16 @@ class Api:
             ("/tournaments/{slug}/games/{number}", self.game, schemas.WholeGame),
             ("/tournaments/{slug}/incidents", self.incidents, schemas.Incidents),
             ("/tournaments/{slug}/ratings", self.tournament_ratings, schemas.Ratings),
+            ("/tournaments/{slug}/next", self.tournament_next, schemas.Next),
             ("/tournaments/{slug}/live", self.live, schemas.Live),
             ("/tournaments/{slug}/live.pgn", self.live_pgn, _PGN),
             ("/tournaments/{slug}/events", self.events, _EVENTS),
             ("/ratings", self.ratings, schemas.Ratings),
+            ("/next", self.next, schemas.Next),
             ("/lists", self.lists, schemas.Lists),
             ("/lists/{name}", self.list_revisions, schemas.ListRevisions),
             ("/lists/{name}/ratings", self.list_ratings, schemas.Ratings),
+            ("/lists/{name}/next", self.list_next, schemas.Next),
             ("/lists/{name}/editions", self.list_editions, schemas.Editions),
             ("/lists/{name}/editions/{number}", self.edition, schemas.Edition),
             ("/editions", self.editions, schemas.Editions),
@@ -317,6 +320,15 @@ class Api:
 
         return await self._answer(request, entry, make)
 
+    async def tournament_next(self, request: Request, slug: _Slug) -> Response:
+        """Return the encounters that reduce the errors of the tournament's rating list most per hour."""
+        entry = self._found(slug)
+
+        def make(store: Store, _: StandingsCache) -> _Document:
+            return rate_next(store, None, store.tournament(entry.name, entry.edition), {}).to_json()
+
+        return await self._answer(request, entry, make)
+
     async def live(self, slug: _Slug) -> Response:
         """Return the games in progress, standings, and the last games and incidents."""
         live = await self._hub.ready(self._found(slug))
@@ -363,6 +375,15 @@ class Api:
         """Return the present state of a rating list."""
         named = _printable(name)
         return await self._answer(request, None, lambda store, _: _rated(store, named, None))
+
+    async def next(self, request: Request) -> Response:
+        """Return the encounters that reduce the errors of the list of all games most per hour."""
+        return await self._answer(request, None, lambda store, _: rate_next(store, None, None, {}).to_json())
+
+    async def list_next(self, request: Request, name: _Name) -> Response:
+        """Return the encounters that reduce the errors of a rating list most per hour."""
+        named = _printable(name)
+        return await self._answer(request, None, lambda store, _: rate_next(store, named, None, {}).to_json())
 
     async def list_editions(self, request: Request, name: _Name) -> Response:
         """Return the published editions of a rating list."""

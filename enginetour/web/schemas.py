@@ -527,6 +527,38 @@ Ratings = _document(
         "confidence": _about(float, "confidence of the intervals in percent"),
     },
 )
+_ELO = "in Elo, as half-widths of 95 % intervals relative to the average of all engines"
+_Encounter = _type(
+    "NextEncounter",
+    {
+        "engine": _about(str, "the stronger engine"),
+        "opponent": _about(str, "the other engine"),
+        "games": _about(int, "number of games"),
+        "hours": _about(float | None, "expected duration of its games; null: durations of games are not known"),
+        "why": _about(str, "reason for the choice"),
+        "pools": _about(list[int] | None, "numbers of the two rating pools that it connects; null: none"),
+        "gap": _about(float, "rating of the engine minus that of the opponent, in Elo"),
+        "errors": _about(list[float], f"errors of both engines before it, {_ELO}"),
+        "errors_after": _about(list[float], f"expected errors of both engines after it and the earlier ones, {_ELO}"),
+        "mean_error_after": _about(float, f"expected mean error of the list after it and the earlier ones, {_ELO}"),
+    },
+    doc="An encounter that reduces the errors of a list.",
+)
+Next = _document(
+    "Next",
+    "The encounters that reduce the errors of a rating list most per hour, the first one first.",
+    {
+        "list": _about(str, "title of the list"),
+        "encounters": (list[_Encounter], ...),  # type: ignore[valid-type]
+        "engines": _about(int, "number of engines in the list"),
+        "pools": _about(list[list[str]], "names of the engines of each rating pool, largest pool first"),
+        "mean_error": _about(float, f"mean error of the list now, {_ELO}"),
+        "mean_error_after": _about(float, f"expected mean error after all encounters, {_ELO}"),
+        "games": _about(int, "number of games of all encounters"),
+        "hours": _about(float | None, "expected duration of all games, one at a time; null: durations are not known"),
+        "control": _about(str | None, "time control of the durations; null: the list has only imported games"),
+    },
+)
 _ListItem = _type(
     "ListItem",
     {

@@ -6,9 +6,10 @@ import io
 import json
 import sqlite3
 import sys
+from collections import Counter
 from contextlib import chdir
 from dataclasses import replace
-from itertools import count
+from itertools import combinations, count, permutations
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from enginetour.cli.main import main
 from enginetour.model.game import GameVoided, Outcome, Termination
 from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.tournaments import Store
+from enginetour.tournament.plan import prepare
 from tests.support.databases import add_game, draft, game, open_log, record, sound_log
 from tests.support.tournaments import read, tour
 
@@ -203,6 +205,29 @@ def test_as_of_a_game_counts_as_the_tournament_does(folder: Path) -> None:
     assert read(folder, "ratings", "--as-of", "game 10")["games"] == 10
     refused = tour(folder, "ratings", "-t", "spring", "--as-of", "game 2", expect=2).stderr
     assert "game 2 does not exist in this tournament; the newest is game 1" in refused
+
+
+def test_next_writes_a_configuration_that_plays_the_encounters(tmp_path: Path) -> None:
+    """The encounters of `next -o` are those of the table; only engines that can play here are chosen."""
+    (tmp_path / "results").mkdir()
+    with Store.open(tmp_path / "results" / "enginetour.db") as store:
+        log = store.create_tournament(draft(names=("Wren 1", "Wren 2", "Wren 3", "Absent")))
+        for white, black in permutations(("Wren 1", "Wren 2", "Wren 3", "Absent"), 2):
+            record(log, white, black, tc="0.1+0.01")
+    found = read(tmp_path, "next", "-o", "next.toml", "--games", "4")
+    assert (found["engines"], found["games"], found["control"]) == (4, 12, "0.1+0.01")
+    pairs = [(one["engine"], one["opponent"]) for one in found["encounters"]]
+    assert {frozenset(pair) for pair in pairs} == set(map(frozenset, combinations(("Wren 1", "Wren 2", "Wren 3"), 2)))
+    plan = prepare(tmp_path / "next.toml", None)
+    games = plan.format.offers(plan.format.start(plan.entrants))
+    assert Counter(frozenset(game.pair) for game in games) == dict.fromkeys(map(frozenset, pairs), 4)
+    assert {str(side.tc) for side in plan.sides.values()} == {"0.1+0.01"}
+    told = tour(tmp_path, "next", "--games", "4")
+    assert "Absent" in told.stdout and "mean error of 4 engines" in told.stdout
+    assert "already exists" in tour(tmp_path, "next", "-o", "next.toml", expect=2).stderr
+    assert "must be an even number" in tour(tmp_path, "next", "--games", "3", expect=2).stderr
+    assert "does not have errors" in tour(tmp_path, "next", "--system", "elo", expect=2).stderr
+    assert "is not a valid" in tour(tmp_path, "next", "--control", "often", expect=2).stderr
 
 
 def test_diff(folder: Path) -> None:

@@ -9,6 +9,7 @@ from enginetour.model.game import format_fixed
 from enginetour.ratings.matrices import Matrix, matrix_of
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row
 from enginetour.ratings.systems import system_title
+from enginetour.reports.encounters import NextEncounters, list_encounters
 from enginetour.reports.html.page import format_utc
 from enginetour.reports.review.engines import page_slugs
 from enginetour.reports.sheet import Column, Sheet
@@ -112,6 +113,7 @@ class ListReview:
     definition: Mapping[str, str]  # settings that differ from the defaults
     found: RatingList
     los: Matrix | None
+    following: NextEncounters | None  # what to play next
     history: ListHistory
     engines: tuple[ListedEngine, ...]
     slugs: Mapping[str, str]
@@ -139,6 +141,7 @@ def list_review(store: Store, name: str) -> ListReview:
         definition=describe_definition(revision.definition),
         found=found,
         los=matrix_of("los", found, None) if compared else None,
+        following=list_encounters(store, name, revision.definition),
         history=history,
         engines=tuple(
             ListedEngine(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -13,6 +14,7 @@ from enginetour.reports.bubble import orders_sheet
 from enginetour.reports.charts import lists
 from enginetour.reports.charts.canvas import Picture
 from enginetour.reports.charts.output import CHART_WIDTH, PHONE_WIDTH, svg
+from enginetour.reports.encounters import NextEncounters
 from enginetour.reports.games import incident_lines
 from enginetour.reports.html.page import format_utc, render_page
 from enginetour.reports.html.tables import Site, crosstable_markup, list_address, list_parts, list_table, notes_list
@@ -32,6 +34,7 @@ from enginetour.store.games import GameLine
 _PageMaker = Callable[[], str]
 _MAX_TROUBLED = 10  # engines with incidents on the first page
 _MAX_LOG_LENGTH = 1_200_000  # characters of engine logs on the page of incidents; pages of games have the rest
+_NEXT = ("enginetour", "next", "-o", "next.toml")
 _UNBROKEN = 1_000  # columns; the box of the log scrolls, so lines are not wrapped
 
 
@@ -102,7 +105,13 @@ def _index_page(review: TournamentReview, site: Site) -> str:
         incidents=sum(not line.incident.is_warning for line in review.incidents),
         warnings=sum(line.incident.is_warning for line in review.incidents),
         fairness=review.fairness,
+        following=_following(review.following),
+        following_command=shlex.join([*_NEXT, "-t", review.facts.name, "--edition", str(review.facts.edition)]),
     )
+
+
+def _following(found: NextEncounters | None) -> Sheet | None:
+    return None if found is None else found.sheet()
 
 
 def _crosstable_page(review: TournamentReview, site: Site) -> str:

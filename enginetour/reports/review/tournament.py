@@ -20,6 +20,7 @@ from enginetour.ratings.matrices import matrix_of
 from enginetour.ratings.ratinglist import RatingList, Row
 from enginetour.reports import sprt
 from enginetour.reports.bubble import bubble_steps
+from enginetour.reports.encounters import NextEncounters, list_encounters
 from enginetour.reports.games import averages_sheet, count_endings, endings_sheet, format_endings
 from enginetour.reports.html.game import GamePage
 from enginetour.reports.html.tables import CrossGames
@@ -29,6 +30,7 @@ from enginetour.reports.review.fairness import Fairness, fairness_of, repeated_g
 from enginetour.reports.review.lists import RatingHistory, history_of
 from enginetour.reports.sheet import Sheet, format_count, format_duration
 from enginetour.reports.standings import RoundFigures, pairing_figures
+from enginetour.store.definition import ListDefinition
 from enginetour.store.games import (
     GameLine,
     TournamentReader,
@@ -37,7 +39,7 @@ from enginetour.store.games import (
     processors,
     repeated_games,
 )
-from enginetour.store.lists import rating_order, tournament_rating_list
+from enginetour.store.lists import games_of_tournament, rating_order, tournament_rating_list
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
 
@@ -453,6 +455,11 @@ def _percent(likelihood: float) -> str:
     return ">99.9\N{NO-BREAK SPACE}%" if 0.999 < likelihood < 1 else f"{100 * likelihood:.1f}\N{NO-BREAK SPACE}%"
 
 
+def _following(log: TournamentReader) -> NextEncounters | None:
+    definition = ListDefinition(**games_of_tournament(log), by="name")
+    return list_encounters(Store(log.database), log.title, definition)
+
+
 # The contents of the pages.
 
 RESUME_COMMAND = "enginetour run CONFIG"  # the event log does not contain the name of the configuration file
@@ -491,6 +498,7 @@ class TournamentReview:
     fairness: Fairness
     history: RatingHistory
     advice: tuple[_Advice, ...]
+    following: NextEncounters | None  # what to play next, after the end of the tournament
     slugs: Mapping[str, str]
 
 
@@ -537,6 +545,7 @@ def review_tournament(
         fairness=fairness,
         history=history_of(Store(log.database), log.id, engines),
         advice=tuple(_advice_of(facts, found, incidents, fairness, again, suspended)),
+        following=_following(log) if facts.finished else None,
         slugs=slugs,
     )
 

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from enginetour.engines.registry import of_workspace, to_spec
+from enginetour.engines.registry import find_program, of_workspace, to_spec
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.field import Member
 from enginetour.interop.toml import ConfigDraft, unique_names
@@ -222,6 +222,53 @@ def _entrant_lines(
             yield f"rating = {known[engine]}"
         elif engine in lacking:
             yield '# rating = 2000  # or a Go grade such as "6k"'
+
+
+def entrant_sections(engines: Mapping[str, Any], folder: Path) -> dict[str, dict[str, Any]]:
+    """Return a section ``[[entrants]]`` for each engine version of a database that can play on this machine.
+
+    An engine has its engine file if there is one with its name, otherwise the command with which it played. The options
+    are those with which it played. Of several versions with the same name, only the newest one can play.
+
+    Args:
+        engines: Rows of engine versions by name.
+        folder: Directory of the configuration.
+    """
+    files = {entry.name: entry for entry in reversed(of_workspace(workspace_of(folder)).entries())}
+    found: dict[str, dict[str, Any]] = {}
+    newest: dict[str, int] = {}
+    for row in engines.values():
+        newest[row.name] = max(row.id, newest.get(row.name, 0))
+    for name, row in engines.items():
+        if row.id != newest[row.name]:
+            continue
+        options = dict(row.options)
+        if (entry := files.get(row.name)) is not None:
+            with suppress(EngineRefused):
+                own = dict(to_spec(entry).options)
+                found[name] = {"engine": entry.id, "name": row.name} | (
+                    {"options": options} if options not in ({}, own) else {}
+                )
+        elif row.command and row.protocol and find_program(row.command[0], folder) is not None:
+            section = {"name": row.name, "command": list(row.command), "protocol": row.protocol}
+            found[name] = section | ({"options": options} if options else {})
+    return found
+
+
+def draft_pairs(
+    name: str, pairs: Sequence[tuple[str, str]], sections: Mapping[str, Mapping[str, Any]], *, games: int, tc: str
+) -> ConfigDraft:
+    """Return a configuration that plays these pairs, with `games` games for each pair.
+
+    `sections` has the entrants by the names in `pairs`, as `entrant_sections` returns them.
+    """
+    names = [*dict.fromkeys(chain.from_iterable(pairs))]
+    plain = {each: str(sections[each]["name"]) for each in names}
+    format_ = {"system": "roundrobin", "games_per_pairing": games, "pairs": [[plain[a], plain[b]] for a, b in pairs]}
+    remark = f"The games that reduce the errors of the list most per hour, chosen by enginetour next: {name}"
+    return ConfigDraft(
+        {"name": name, "seed": 1}, format_, tuple(sections[each] for each in names), {"tc": tc}, (remark,)
+    )
 
 
 def write_draft(draft: ConfigDraft, path: Path, words: Mapping[str, str] | None = None) -> None:
