@@ -6,9 +6,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from enginetour.ratings.design import information, posterior
 
 from enginetour.model.errors import UsageRefused
+from enginetour.ratings.design import information, posterior
 from enginetour.ratings.encounters import MOST_ENGINES, suggest_encounters
 from enginetour.ratings.pairs import Counts, Vector, pairs_of
 from enginetour.ratings.pentanomial import NORMAL_95
