@@ -68,7 +68,6 @@ SINGLE = {
     "enginetour.interop.bubblecase": "a file format",
     "enginetour.interop.h9": "a file format",
     "enginetour.interop.pairers": "what pairing another program's event means, without options and output",
-    "enginetour.ratings.design": "the mathematics, without a use of it",
     "enginetour.ratings.encounters": "the choice of encounters, without rows and texts",
     "enginetour.referee.compliance.common": "the steps of every protocol, without those of one",
     "enginetour.referee.game": "one game, loaded when a slot has one",
