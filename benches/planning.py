@@ -13,21 +13,21 @@ from enginetour.tournament.plan import prepare
 from enginetour.tournament.planner import NightPlan, PlanRequest, plan_night, write_plan
 
 RUNS = 200
-NIGHTS: tuple[tuple[str, Literal["known", "unknown"]], ...] = (
-    ("top=3", "unknown"),
-    ("los=0.95", "known"),
-    ("error=20", "unknown"),
+NIGHTS: tuple[tuple[str, Literal["known", "unknown"], float], ...] = (
+    ("top=3", "unknown", 8.0),
+    ("los=0.95", "known", 2.0),
+    ("error=50", "unknown", 2.0),
 )
 
 
 def planning(settings: Settings) -> Iterator[str]:
     """Plan a night of twelve engines for several goals, and simulate each written configuration with other seeds."""
-    for number, (goal, ratings) in enumerate(NIGHTS):
+    for number, (goal, ratings, hours) in enumerate(NIGHTS):
         path = settings.folder / f"night{number}.toml"
-        request = PlanRequest(8.0, goal, entrants=12, concurrency=2, tc="10+0.1", ratings=ratings)
+        request = PlanRequest(hours, goal, entrants=12, concurrency=2, tc="10+0.1", ratings=ratings)
         begun = time.monotonic()
         made = plan_night(request, processes=2)
-        yield f"plan, {goal}, ratings {ratings}: {time.monotonic() - begun:.1f} s"
+        yield f"plan, {hours:g} h, {goal}, ratings {ratings}: {time.monotonic() - begun:.1f} s"
         yield render(made.sheet(), 80)
         write_plan(made, path)
         plan = prepare(path, None)

@@ -184,14 +184,14 @@ _MORE = (1.0, 1.5)  # smallest number of matches, in opponents of the section; M
 def shapes(night: Night) -> Iterator[Candidate]:
     """Yield the candidates of all suitable formats, still without a number of games per match."""
     count, goal = len(night.entrants), night.goal
+    if "adaptive" in SYSTEMS:  # first, because its simulation takes longest
+        yield _adaptive(night)
     yield Candidate("roundrobin", {})
     if goal.entrant is not None:
         yield Candidate("gauntlet", {"seeds": [goal.entrant]})
     else:
         for seeds in sorted({1, count // 3} - {0}):
             yield Candidate("gauntlet", {"seeds": seeds, **({"seeds_meet": True} if seeds > 1 else {})})
-    if "adaptive" in SYSTEMS:
-        yield _adaptive(night)
     for size in _SIZES:
         if size < count:
             for more in _MORE:

@@ -383,9 +383,11 @@ def _goal_note(goal: Goal, best: Proposal) -> str:
 
 
 def _doubt_note(best: Proposal) -> list[str]:
-    """Name the places that the best proposal most often leaves undecided."""
+    """Name the places that the best proposal most often leaves undecided, or whose intervals are too wide."""
+    alone = any(low == high for (low, high), _ in best.doubts)
     shown = ", ".join(
-        f"{'place' if low == high else 'places'} {low if low == high else f'{low} and {high}'} ({_percent(share)})"
+        f"{f'place {low}' if alone else f'places {low} and {high}'} ({_percent(share)})"
         for (low, high), share in best.doubts
     )
-    return [f"{best.candidate.system} most often leaves undecided: {shown}"] if shown else []
+    what = "leaves an interval too wide" if alone else "leaves undecided"
+    return [f"{best.candidate.system} most often {what}: {shown}"] if shown else []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -54,6 +55,10 @@ if TYPE_CHECKING:
 _ERROR = 50.0  # Elo; standard deviation of known ratings whose errors are unknown, as of a list of another year
 _SPREAD = SimulationModel().spread
 _DEVIATIONS = 1.96  # standard errors in the + and - of a list, which are 95 % confidence intervals
+# Simulated nights: the first of all candidates, the second of the best candidate of each format. Further ones are first
+# those of the best format. The third number is the share of the time after which a stage ends.
+_FIRST, _SECOND = 6, 20
+_STAGES = ((0, _FIRST, 0.5), (_FIRST, _SECOND, 0.75), (_SECOND, sys.maxsize, 1.0))
 _MEASURED = 20  # games; with fewer games, the time control tells more about the duration
 
 
@@ -202,14 +207,16 @@ def plan_night(
         what = f"the hours allow {format_count(made.night.games, 'game')}, too few for any format"
         raise UsageRefused(what, place="--hours", step=f"use at least {least:.2g} hours")
     played: dict[int, dict[int, Played]] = {}
-    first, systems = min(_FIRST, most), len({candidate.system for candidate in candidates})
-    total, done = first * len(candidates) + systems * (most - first), 0
     best: list[Proposal] = []
+    systems, done = len({candidate.system for candidate in candidates}), 0
+    total = min(_FIRST, most) * len(candidates) + systems * max(0, most - _FIRST)
     with _Players(made.night, candidates, processes) as players:
-        for numbers, share in ((range(first), _FIRST_SHARE), (range(first, most), 1.0)):
+        for fewest, below, share in _STAGES:
             chosen = [candidates.index(proposal.candidate) for proposal in best] or [*range(len(candidates))]
-            tasks = [(index, number) for number in numbers for index in chosen]
-            for (index, number), result in players.play(tasks, begun + share * limit):
+            tasks = [(index, number) for number in range(fewest, min(below, most)) for index in chosen]
+            if below > _SECOND:
+                tasks.sort(key=lambda task: chosen.index(task[0]))
+            for (index, number), result in players.play(tasks, begun + share * limit, begun + limit):
                 done += 1
                 progress(min(1.0, max(done / total, (time.monotonic() - begun) / limit)))
                 if result is not None:
@@ -416,8 +423,6 @@ def _game_seconds(request: PlanRequest, lineup: _Lineup, store: Store | None) ->
 
 # Simulations in processes. Each process has one pipe and ends when this process ends, because the pipe is closed then.
 
-_FIRST = 6  # nights after which only the best candidate of each format remains
-_FIRST_SHARE = 0.5  # largest share of the time for these nights
 _Task = tuple[int, int]  # index of a candidate, number of the night
 
 
@@ -435,21 +440,26 @@ class _Players:
         for pipe in [*self._workers]:
             self._end(pipe)
 
-    def play(self, tasks: Iterable[_Task], until: float) -> Iterator[tuple[_Task, Played | None]]:
-        """Yield the simulated nights that end until a time; None if the format cannot pair the entrants."""
+    def play(self, tasks: Iterable[_Task], until: float, latest: float) -> Iterator[tuple[_Task, Played | None]]:
+        """Yield the simulated nights that begin before the time `until` and end before `latest`.
+
+        The result is None if the format cannot pair the entrants.
+        """
         if self._count > 1:
-            yield from self._play_elsewhere(iter(tasks), until)
+            yield from self._play_elsewhere(iter(tasks), until, latest)
             return
         for index, number in tasks:
             if time.monotonic() >= until:
                 return
             yield (index, number), play(self._candidates[index], self._night, number)
 
-    def _play_elsewhere(self, tasks: Iterator[_Task], until: float) -> Iterator[tuple[_Task, Played | None]]:
+    def _play_elsewhere(
+        self, tasks: Iterator[_Task], until: float, latest: float
+    ) -> Iterator[tuple[_Task, Played | None]]:
         busy: dict[_Pipe, _Task] = {}
 
         def give(pipe: _Pipe) -> None:
-            if (task := next(tasks, None)) is not None:
+            if time.monotonic() < until and (task := next(tasks, None)) is not None:
                 pipe.send(task)
                 busy[pipe] = task
 
@@ -457,7 +467,7 @@ class _Players:
             self._start()
         for pipe in self._workers:
             give(pipe)
-        while busy and (ready := wait([*busy], max(0.0, until - time.monotonic()))):
+        while busy and (ready := wait([*busy], max(0.0, latest - time.monotonic()))):
             for pipe in busy.keys() & {*ready}:
                 task, result = busy.pop(pipe), _received(pipe)
                 give(pipe)
