@@ -30,7 +30,7 @@ from enginetour.store.replay import fold
 from enginetour.store.unreadable import rows_of_others
 from enginetour.tournament import run
 from enginetour.tournament.executor import LocalExecutor
-from enginetour.tournament.plan import overload_warnings, own_cores
+from enginetour.tournament.plan import few_open, overload_warnings, own_cores
 from enginetour.tournament.recorded import ENDS, Dropped, RecordedRun, check_limits
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 from enginetour.tournament.watching import RunProgress
@@ -248,7 +248,9 @@ class Run:
                 self.console.echo(f"note: {notice}")
             sides = session.sides.values()
             crowd = () if self.cluster else (*overload_warnings(sides, slots), *missing_paths(sides))
-            for warning in filter(str, (process.root_warning(), self.plan.book.left_out, *crowd)):
+            for warning in filter(
+                str, (process.root_warning(), self.plan.book.left_out, *few_open(self.plan.config, slots), *crowd)
+            ):
                 self.console.echo(f"warning: {warning}")
             code = self._play(session, slots, most_games)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())

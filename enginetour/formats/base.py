@@ -91,6 +91,7 @@ class System:
     summary: str
     source: str
     rounds: bool = False  # whether the factory is a PairingSystem, which needs the format `Rounds`
+    seeded: bool = False  # whether the factory also takes the random seed
     # Returns settings for the laws of `enginetour.testing`, chosen with a random generator for a number of entrants.
     examples: Callable[[Any, int], dict[str, object]] | None = None
 
@@ -153,6 +154,12 @@ _OWN: dict[str, System] = {
         ".match:Match",
         "two entrants play a fixed number of games, or until a sequential test ends the match",
         "Wald 1945; Van den Bergh (fishtest)",
+    ),
+    "adaptive": System(
+        ".adaptive:Adaptive",
+        "plays the games that tell most about a goal, such as errors of 10 Elo or the best three, until it is reached",
+        "Fedorov 1972 (optimal design); Davidson 1970",
+        seeded=True,
     ),
     "dutch": System(
         ".dutch:Dutch",
@@ -285,8 +292,9 @@ def make_format(name: str, options: Any, seed: int = 1) -> Format[Any]:
 
     All random decisions of the format are derived from `seed`.
     """
-    made = SYSTEMS[name].load()(options)
-    if SYSTEMS[name].rounds:
+    system = SYSTEMS[name]
+    made = system.load()(options, seed) if system.seeded else system.load()(options)
+    if system.rounds:
         from enginetour.formats.rounds import Rounds
 
         made = Rounds(made, seed)

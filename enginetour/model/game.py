@@ -96,10 +96,14 @@ GameKey = tuple[str, str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class GameFinished:
-    """A game in the log has ended. A VOID game changes nothing in a format: it must still be played."""
+    """A game in the log has ended. A VOID game changes nothing in a format: it must still be played.
+
+    `ms` is its duration in milliseconds; None if it is unknown.
+    """
 
     pairing: Pairing
     outcome: Outcome
+    ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +309,16 @@ class Game:
     def plies(self) -> int:
         """Half moves on the board, including the opening."""
         return len(self.moves)
+
+    @property
+    def finished(self) -> GameFinished:
+        """The event of the log that this game is."""
+        return GameFinished(self.pairing, self.outcome, duration_ms(self.started_unix, self.ended_unix))
+
+
+def duration_ms(started_unix: float, ended_unix: float) -> int | None:
+    """Return the duration of a game in milliseconds from its stored times; None if they are not known."""
+    return max(0, round(1000 * (ended_unix - started_unix))) if ended_unix else None
 
 
 def format_fixed(value: float, digits: int, *, signed: bool = False) -> str:

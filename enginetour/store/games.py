@@ -32,6 +32,7 @@ from enginetour.model.game import (
     Replaced,
     SideRecord,
     Withdrawn,
+    duration_ms,
 )
 from enginetour.model.renamed import rename_keys
 from enginetour.model.task import EngineSpec
@@ -105,7 +106,7 @@ class StoredGame:
 
 def _event(row: Any) -> Event:
     if row.kind == "finished":
-        return GameFinished(codecs.pairing_of(row), row.outcome)
+        return GameFinished(codecs.pairing_of(row), row.outcome, duration_ms(row.started_unix, row.ended_unix))
     payload = row.payload
     if row.kind == "voided":
         return GameVoided(codecs.pairing_of(row), row.outcome, payload["why"])
@@ -284,9 +285,9 @@ class TournamentReader:
         """Read the events after a position, in order, without moves."""
         last = after
         joined = EVENTS.outerjoin(GAMES, GAMES.c.id == EVENTS.c.game)
-        page = select(EVENTS.c.position, EVENTS.c.kind, EVENTS.c.payload, GAMES.c.outcome, *_PAIRING).select_from(
-            joined
-        )
+        times = GAMES.c.started_unix, GAMES.c.ended_unix
+        page = select(EVENTS.c.position, EVENTS.c.kind, EVENTS.c.payload, GAMES.c.outcome, *times, *_PAIRING)
+        page = page.select_from(joined)
         page = page.where(EVENTS.c.tournament == self.id).order_by(EVENTS.c.position).limit(_EVENTS_A_PAGE)
         while True:
             rows = self.database.rows(page.where(EVENTS.c.position > last))

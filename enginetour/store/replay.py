@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import zip_longest
+from math import isclose
 from typing import Any
 
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
@@ -20,6 +21,8 @@ def fold(log: TournamentReader) -> tuple[Format[Any], Any]:
     Raise StoreRefused if another format version wrote the log.
     """
     format_ = format_of(log)
+    if hasattr(format_, "follow"):
+        format_.follow(note for _, note in log.notes())
     try:
         return format_, replay(format_, log.entrants, log.events())
     except ValueError as error:
@@ -29,13 +32,14 @@ def fold(log: TournamentReader) -> tuple[Format[Any], Any]:
 def audit(log: TournamentReader) -> tuple[Format[Any], Any]:
     """Replay a log and compare its decisions with the stored ones. Raise StoreRefused with the first difference.
 
-    The sentences of a decision are not compared, because a later release may word them differently.
+    The sentences of a decision are not compared, because a later release may word them differently. Numbers with a
+    decimal point may differ by a part of 10^9, because another machine may round them differently.
     """
     format_, state = fold(log)
     written = [note for _, note in log.notes()]
     folded = format_.notes(state)
     for number, (one, other) in enumerate(zip_longest(written, folded), 1):
-        if one is None or other is None or _as_json(one) != _as_json(other):
+        if one is None or other is None or not _agree(_as_json(one), _as_json(other)):
             was, now = (note.text if note else "nothing" for note in (one, other))
             what = f"decision {number} is stored as {was!r}, but the replay of the log gives {now!r}"
             raise StoreRefused(what, place=log.title, step="restore a backup, or start another tournament")
@@ -45,8 +49,25 @@ def audit(log: TournamentReader) -> tuple[Format[Any], Any]:
 _SENTENCES = ("guarantee", "remarks")
 
 
+_CLOSE = 1e-9  # relative difference
+
+
 def _as_json(note: Note) -> str:
     return json.dumps([note.kind, [field for field in note.fields if field[0] not in _SENTENCES]])
+
+
+def _agree(one: str, other: str) -> bool:
+    return one == other or _is_same(json.loads(one), json.loads(other))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return isclose(one, other, rel_tol=_CLOSE)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
+    return type(one) is type(other) and bool(one == other)
 
 
 def format_of(log: TournamentReader) -> Format[Any]:

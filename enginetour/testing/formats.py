@@ -78,6 +78,17 @@ def _of_pairs(system: str, dice: random.Random, entrants: int, games: int) -> di
                 "reset": dice.random() < 0.5,
                 "extra_pairs": dice.randint(0, 2),
             }
+        case "adaptive":
+            goals = [{"error": dice.choice([60.0, 200.0])}, {"los": 0.8, "level": 20.0}, {"top": 1, "los": 0.8}]
+            return {
+                "goal": dice.choice([*goals, {"entrant": "E1", "error": 90.0}]),
+                "games": games * dice.randint(1, 40),
+                "games_per_pairing": games,
+                "min_games": dice.randint(0, 8),
+                "share": dice.choice([0.1, 0.25, 1.0]),
+                "prior_error": dice.choice([None, 60.0]),
+                "ahead": dice.randint(1, 9),
+            }
         case "match":
             elo0 = dice.choice([-150.0, 0.0, 50.0])
             sprt = {"elo0": elo0, "elo1": elo0 + 150, "model": dice.choice(MODELS)}

@@ -6,7 +6,7 @@ Nothing here writes. All errors of a configuration are found before the first ga
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -525,6 +525,13 @@ def overload_warnings(sides: Iterable[Side], slots: int) -> Iterator[str]:
     return processor_shortage(sides, slots, allowed_processors().count)
 
 
+def few_open(config: Config, slots: int) -> Iterator[str]:
+    """Yield a warning if the format keeps fewer encounters open than the concurrent games need without waiting."""
+    ahead = getattr(config.format_options, "ahead", None)
+    if ahead is not None and slots > 1 and 2 * slots > ahead:
+        yield f"{slots} concurrent games will wait for each other: set ahead to at least {2 * slots} (found {ahead})"
+
+
 def refuse_overload(slots: int, *, force: bool) -> None:
     """Raise UsageRefused for more concurrent games than processors, unless forced."""
     here = allowed_processors()
@@ -595,7 +602,8 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
     longest = [_longest_s(tc if speed is None else tc.scaled(1 / speed, nodes=False), moves) for tc in controls]
     hours = None
     if all(seconds is not None for seconds in longest):
-        hours = most * 2 * max(seconds or 0.0 for seconds in longest) / 3600 / plan.config.play.concurrency
+        hours = most * 2 * max(seconds or 0.0 for seconds in longest) / 3600
+        hours = min(hours, getattr(plan.config.format_options, "hours", None) or hours) / plan.config.play.concurrency
     starts = starts_json(plan.format, state, plan.config.tournament.rating_scale)
     return {
         "fewest": fewest,
@@ -614,10 +622,22 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
         + list(scale_doubts(plan))
         + list(control_warnings(sides))
         + list(_again(plan, most))
+        + list(_beyond_hours(plan, longest))
+        + list(few_open(plan.config, plan.config.play.concurrency))
         + list(overload_warnings(sides, plan.config.play.concurrency)),
         "controls": {name: describe_controls(side) for name, side in plan.sides.items()},
         "test": plan.format.expected_games() if hasattr(plan.format, "expected_games") else None,
     }
+
+
+def _beyond_hours(plan: Plan, longest: Sequence[float | None]) -> Iterator[str]:
+    """Yield a warning if the hours of an adaptive tournament do not suffice for its goal with long games."""
+    options = plan.config.format_options
+    hours, doubts = getattr(options, "hours", None), getattr(plan.format, "doubts", None)
+    if hours and doubts and all(longest):
+        games = int(hours * 3600 / 2 / max(seconds or 0.0 for seconds in longest))
+        if 0 < games < options.games:
+            yield from (f"{hours:g} hours of long games: {doubt}" for doubt in doubts(plan.entrants, games))
 
 
 def long_game_moves(plan: Plan) -> int:

@@ -26,7 +26,6 @@ from enginetour.model.game import (
     INTERNAL,
     Event,
     Game,
-    GameFinished,
     Incident,
     Note,
     Outcome,
@@ -538,7 +537,7 @@ class Scheduler:
     def _ended(self, game: Game, since: float) -> Any:
         """Step the format and return its new state. The game is written later."""
         before = self._unwritten[-1].after if self._unwritten else None
-        after, notes = self.step(GameFinished(game.pairing, game.outcome), before)
+        after, notes = self.step(game.finished, before)
         self._unwritten.append(_EndedGame(game, notes, after, since))
         return after
 

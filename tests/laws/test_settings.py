@@ -21,10 +21,12 @@ TRIALS = 150
 BANDS: Settings = {"groups": "bands"}
 FAMILIES: Settings = {"family_weight": 10**11}
 SPRT: Settings = {"elo0": -100.0, "elo1": 100.0}
+ADAPTIVE: Settings = {"games": 60, "goal": {"error": 200.0}}
 
 # Values to test for settings that are neither booleans nor choices.
 OTHERS: dict[str, list[Any]] = {
     "absent": [{"E1": [1]}],
+    "ahead": [1],
     "aim": [900.0],
     "attempts": [1],
     "bar": [19],
@@ -51,6 +53,7 @@ OTHERS: dict[str, list[Any]] = {
     "from_round": [2],
     "games": [4],
     "games_per_pairing": [1, 2],
+    "goal": [{"los": 0.8}],
     "groups": ["bands", 1],
     "half_bye": [{"E1": [1]}],
     "handicap": [{"correction": 0}],
@@ -59,11 +62,16 @@ OTHERS: dict[str, list[Any]] = {
     "handicap.per": [250.0],
     "handicap.threshold": [12],
     "handicap_weight": [0],
+    "hours": [0.1],
+    "min_games": [20],
     "min_matches": [3],
+    "min_opponents": [0],
     "mismatch": [20.0],
     "origin": [20.0],
     "origin_worth": [0.0],
     "bye_points": [0.5],
+    "prior": [50.0],
+    "prior_error": [40.0],
     "placement": [["RATING"], ["NBW", "CUSS"]],
     "random": [10**9],
     "rounds": [2],
@@ -71,6 +79,7 @@ OTHERS: dict[str, list[Any]] = {
     "seeding_rounds": [0],
     "seeding_weight": [0],
     "seeds": [2, ["E1"]],
+    "share": [1.0],
     "size": [3],
     "error": [200.0],
     "sprt": [SPRT],
@@ -136,6 +145,9 @@ WITH: dict[str, Settings] = {
     "draw_rate": {"model": "elo-draw"},
     "integer_steps": {"model": "gor"},
     "sudden_death": {"extra_pairs": 0},
+    **{f"adaptive.{key}": ADAPTIVE for key in ("ahead", "forbid_family", "hours", "min_games", "min_opponents")},
+    **{f"adaptive.{key}": ADAPTIVE for key in ("games", "games_per_pairing", "prior", "prior_error", "share")},
+    "adaptive.goal": {"games": 40},
     **{f"sprt.{part}": {"sprt": SPRT} for part in ("elo0", "elo1", "alpha", "beta", "model", "pairs")},
     **{f"handicap.{part}": RATED for part in ("per", "correction", "ceiling", "threshold")},
     **{f"{name}.handicap.{part}": GIVEN for name in BY_SCORE for part in ("correction", "ceiling", "threshold")},
@@ -197,7 +209,7 @@ def course(format_: Format[Any], seed: int) -> Iterator[object]:
         game = offers[0]
         yield game.white, game.black, game.round, game.meeting, game.leg, game.handicap
         luck = random.Random(f"{seed}{game.key}").random() + (game.white < game.black) * 0.4 - 0.2
-        state = format_.step(state, GameFinished(game, OUTCOMES[min(2, max(0, int(3 * luck)))]))
+        state = format_.step(state, GameFinished(game, OUTCOMES[min(2, max(0, int(3 * luck)))], 30_000))
     yield format_.notes(state)
     yield format_.standings(state)
 

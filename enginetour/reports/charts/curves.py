@@ -168,6 +168,11 @@ def rating_history_chart(
     return _curve_chart(lines, title=title, below=below, width=width)
 
 
+def goal_chart(lines: Sequence[Curve], *, wanted: float, title: str, width: float = output.CHART_WIDTH) -> Picture:
+    """Return the chart of the value of a goal by the number of games, with a line at the wanted value."""
+    return _curve_chart(lines, title=title, below="games", level=wanted, least=0.1, width=width)
+
+
 def edition_point(edition: int, rating: float, plus: float | None, minus: float | None, games: int) -> Point:
     """Return the point of a rating in an edition. `plus` and `minus` are the distances to the ends of the interval."""
     sides = [

@@ -46,6 +46,7 @@ class GamePage:
     before: int | None = None
     after: int | None = None
     tags: Mapping[str, str] | None = None  # PGN tags of the user
+    purpose: str = ""  # what an encounter of an adaptive tournament is for
 
 
 # The start of a game.
@@ -298,6 +299,7 @@ def _game_facts(row: GamePage) -> Iterator[tuple[str, str]]:
     yield "length", f"{game.plies} plies in {format_duration(max(0.0, game.ended_unix - game.started_unix))}"
     replayed = f", replay {game.replay}" if game.replay else ""
     yield "pairing", f"round {pairing.round}, encounter {pairing.encounter}, leg {pairing.leg}{replayed}"
+    yield "purpose", row.purpose
     yield "hardware", game.hardware
     for line in machine_lines(game):
         label, _, rest = line.partition(": ")

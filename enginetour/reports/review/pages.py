@@ -22,6 +22,7 @@ from enginetour.reports.ratinglist import matrix_sheet
 from enginetour.reports.review import charts, fairness
 from enginetour.reports.review import lists as histories
 from enginetour.reports.review.engines import EngineReview, engine_facts, opponents_table
+from enginetour.reports.review.goal import GoalReview, purposes_sheet
 from enginetour.reports.review.lists import ListedEngine, ListHistory, ListReview
 from enginetour.reports.review.tournament import TournamentReview, leaders_note
 from enginetour.reports.sheet import WIDE_COLUMNS, Column, Sheet, format_count, safe_text
@@ -44,6 +45,7 @@ def report_site(review: TournamentReview, *, prefix: str = "", single: bool = Fa
     wrong = sum(not line.incident.is_warning for line in review.incidents)
     pages = [("index.html", "Overview"), ("crosstable.html", "Crosstable")]
     pages += [("bubble.html", "Bubble history")] if review.bubble is not None else []
+    pages += [("goal.html", "Goal")] if review.goal is not None else []
     pages += [("rounds.html", "Rounds")] if review.rounds else []
     pages += [("games.html", "Games"), ("incidents.html", f"Incidents ({wrong})" if wrong else "Incidents")]
     pages += [("fairness.html", "Fairness")]
@@ -59,6 +61,8 @@ def report_pages(review: TournamentReview, site: Site) -> Iterator[tuple[str, _P
     yield "crosstable.html", partial(_crosstable_page, review, site)
     if review.bubble is not None:
         yield "bubble.html", partial(_bubble_page, review, site)
+    if review.goal is not None:
+        yield "goal.html", partial(_goal_page, review, review.goal, site)
     if review.rounds:
         yield "rounds.html", partial(_rounds_page, review, site)
     parts = list_parts(review.games)
@@ -133,6 +137,12 @@ def _bubble_page(review: TournamentReview, site: Site) -> str:
 
     steps, finished = review.bubble, facts.finished
     return render_page(here, site=site, here=here, steps=steps, chart=chart, orders=orders, finished=finished)
+
+
+def _goal_page(review: TournamentReview, goal: GoalReview, site: Site) -> str:
+    here, left = "goal.html", "" if review.facts.finished else goal.left
+    chart, purposes = _both_widths(partial(charts.goal_picture, goal)), purposes_sheet(goal)
+    return render_page(here, site=site, here=here, goal=goal, left=left, chart=chart, purposes=purposes)
 
 
 def _rounds_page(review: TournamentReview, site: Site) -> str:

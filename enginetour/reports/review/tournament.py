@@ -27,6 +27,7 @@ from enginetour.reports.html.tables import CrossGames
 from enginetour.reports.progress import is_open_ended
 from enginetour.reports.review.engines import EngineReview, color_results, opponents_of, page_slugs
 from enginetour.reports.review.fairness import Fairness, fairness_of, repeated_games_note, reused_openings_note
+from enginetour.reports.review.goal import GoalReview, goal_of, purposes_of
 from enginetour.reports.review.lists import RatingHistory, history_of
 from enginetour.reports.sheet import Sheet, format_count, format_duration
 from enginetour.reports.standings import RoundFigures, pairing_figures
@@ -170,7 +171,8 @@ def _format_setting(value: object) -> str:
 
 # Kinds of notes that are part of the summary.
 _SUMMARY_NOTES = (
-    *("warning", "add", "withdraw", "extend", "known", "reopened", "undecided", "stuck", "verdict", "end", "finish"),
+    *("warning", "add", "withdraw", "extend", "known", "reached", "reopened", "undecided", "stuck", "verdict", "end"),
+    "finish",
 )
 
 
@@ -490,6 +492,7 @@ class TournamentReview:
     by_rating: tuple[str, ...]
     rounds: tuple[_Round, ...]
     figures: tuple[RoundFigures, ...]
+    goal: GoalReview | None  # None if the format is not adaptive
     notes: tuple[Note, ...]
     games: tuple[GameLine, ...]
     encounters: Encounters
@@ -500,6 +503,11 @@ class TournamentReview:
     advice: tuple[_Advice, ...]
     following: NextEncounters | None  # what to play next, after the end of the tournament
     slugs: Mapping[str, str]
+
+    @property
+    def purposes(self) -> Mapping[int, str]:
+        """What each encounter of an adaptive tournament was for, by the round of its games."""
+        return purposes_of(self.notes)
 
 
 def review_tournament(
@@ -537,6 +545,7 @@ def review_tournament(
         by_rating=rating_order(log, placed) if is_bubble else (),
         rounds=rounds,
         figures=figures,
+        goal=goal_of(format_, state, games) if log.system == "adaptive" else None,
         notes=notes,
         games=games,
         encounters=encounters_of(games),
@@ -600,13 +609,14 @@ def encounters_of(games: Iterable[GameLine]) -> Encounters:
 
 
 def game_rows(
-    log: TournamentReader, encounters: Encounters, first: int = 1, last: int | None = None
+    log: TournamentReader, review: TournamentReview, first: int = 1, last: int | None = None
 ) -> Iterator[GamePage]:
     """Yield the pages of the games `first` to `last` in order. Games are numbered from 1 without gaps."""
-    newest = log.last_number
+    newest, encounters, purposes = log.last_number, review.encounters, review.purposes
     for stored in log.full_games(first, last=last):
         number, pairing = stored.number, stored.game.pairing
         same = encounters.get((frozenset(pairing.pair), pairing.meeting), ())
         others = tuple(line for line in same if line.number != number)
         before, after = number - 1 if number > 1 else None, number + 1 if number < newest else None
-        yield GamePage(number, stored.game, stored.voided, others, before, after, log.pgn_tags)
+        purpose = purposes.get(pairing.round, "")
+        yield GamePage(number, stored.game, stored.voided, others, before, after, log.pgn_tags, purpose)

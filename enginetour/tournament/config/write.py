@@ -205,6 +205,9 @@ def _format_lines(system: str, entrants: int) -> Iterator[str]:
             yield f"rounds = {most}  # the largest number for {entrants} entrants"
         elif key in _MAIN_SETTINGS:
             yield f"# {key} = {json.dumps(field.default)}"
+    if system == "adaptive":
+        yield "goal = { error = 20 }  # or { los = 0.95 }, { top = 3, los = 0.95 }"
+        yield "# hours = 8.0  # sum of the durations of all games"
     if system == "match":
         yield "# sprt = { elo0 = 0, elo1 = 5 }  # sequential test; games is the largest number of games"
 

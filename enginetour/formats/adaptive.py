@@ -1,0 +1,866 @@
+"""Adaptive format: each encounter is the one that gives the most information about a goal per second of play.
+
+After each encounter, the ratings and their covariance are computed again, and the next encounter is the one that is
+expected to reduce the variance of the goal most (`ratings/design.py`). The tournament ends when the goal is reached.
+
+Encounters are numbered in the order of their choice. Encounter m + `ahead` is chosen when encounters 1 to m are
+complete, with their results only; the others count with their expected information. The choice therefore does not
+depend on the order in which games end. If it did, short games would come first and bias the ratings, as in a sequential
+test (see `match`).
+
+The choice is the same on machines with different linear algebra libraries: values are compared with nine significant
+digits, and the seed breaks ties. A replay follows the notes of the log between pairs of nearly equal value.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
+from math import floor, log10, pi, sqrt
+from statistics import NormalDist
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import Field as Setting
+
+from enginetour.formats.base import Format, FormatState, GamesOfMatch, check_present, listed, refuse_twice
+from enginetour.formats.pairing.field import Dice
+from enginetour.formats.pairing.persistent import Map
+from enginetour.formats.pairing.schedule import MOST_GAMES, games_per_opening, match_games
+from enginetour.formats.pairing.standings import Grid, Scored, total, with_game
+from enginetour.model.game import (
+    Added,
+    Entrant,
+    Event,
+    Extended,
+    GameFinished,
+    GameKey,
+    GameVoided,
+    Note,
+    Outcome,
+    Pairing,
+    Replaced,
+    StandingsRow,
+    Withdrawn,
+    format_fixed,
+)
+from enginetour.ratings.design import Goal, Posterior, Progress, gains, information, posterior, progress
+from enginetour.ratings.pentanomial import NORMAL_95
+from enginetour.ratings.priors import GaussianPrior
+
+_Matrix = NDArray[np.float64]
+_Places = NDArray[np.intp]
+
+
+class AdaptiveOptions(BaseModel):
+    """Settings of the adaptive format."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, validate_default=True)
+
+    goal: Goal = Setting(
+        default=Goal(error=20.0),
+        description="The tournament ends when this goal is reached: { error = 10 }, { los = 0.95 }, "
+        '{ top = 3, los = 0.95 } or { entrant = "dev", error = 8 }.',
+    )
+    games: int = Setting(default=10_000, ge=1, le=MOST_GAMES, description="Largest number of games.")
+    hours: float | None = Setting(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Largest sum of the durations of all games, in hours. With two concurrent games, 8 hours of a night"
+        " are 16 hours. Default: no limit.",
+    )
+    games_per_pairing: GamesOfMatch = 2
+    min_opponents: int = Setting(
+        default=3, ge=0, description="Number of opponents that every entrant meets, if there are as many."
+    )
+    min_games: int = Setting(default=6, ge=0, description="Number of games that every entrant plays.")
+    share: float = Setting(
+        default=0.25,
+        gt=0,
+        le=1,
+        description="Largest share of an entrant's games against the same opponent, from 0 to 1. It is larger if there "
+        "are too few opponents.",
+    )
+    forbid_family: bool = Setting(default=False, description="Do not pair entrants of the same family.")
+    prior: float = Setting(
+        default=350.0,
+        gt=0,
+        le=10_000,
+        allow_inf_nan=False,
+        description="Standard deviation of the ratings before the first game, in Elo.",
+    )
+    prior_error: float | None = Setting(
+        default=None,
+        gt=0,
+        le=10_000,
+        allow_inf_nan=False,
+        description="Standard error of the entrants' ratings, in Elo; the calculation then begins with these ratings. "
+        "Default: ratings are not used.",
+    )
+    ahead: int = Setting(
+        default=8,
+        ge=1,
+        le=2000,
+        description="Number of encounters that are open at the same time: at least twice the number of concurrent "
+        "games. Each choice uses the results before these encounters.",
+    )
+
+    @model_validator(mode="after")
+    def _one_encounter(self) -> AdaptiveOptions:
+        if self.games < self.games_per_pairing:
+            raise ValueError(f"games must be at least games_per_pairing, {self.games_per_pairing} (found {self.games})")
+        return self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tallies:
+    """Sums by places of entrants, in the order in which they joined; symmetric arrays count each pair twice.
+
+    `counts` has White's wins, draws and losses in complete encounters, `games` the scheduled games of a pair and `met`
+    its openings. `surplus` is the number of games with White minus games with Black. `ms` is the playing time of
+    `timed` games in milliseconds.
+    """
+
+    counts: _Matrix
+    games: _Matrix
+    met: _Places
+    surplus: _Places
+    ms: _Matrix
+    timed: _Matrix
+
+    @classmethod
+    def of(cls, entrants: int) -> _Tallies:
+        pairs, each = (entrants, entrants), (entrants,)
+        whole = np.zeros(pairs, np.intp), np.zeros(each, np.intp)
+        return cls(np.zeros((*pairs, 3)), np.zeros(pairs), *whole, np.zeros(each), np.zeros(each))
+
+    def grown(self) -> _Tallies:
+        """Return the tallies with one more entrant."""
+        more = _Tallies.of(len(self.ms) + 1)
+        for name in _Tallies.__dataclass_fields__:
+            old, new = getattr(self, name), getattr(more, name)
+            new[tuple(slice(0, size) for size in old.shape)] = old
+        return more
+
+    def copied(self, *names: str) -> _Tallies:
+        """Return the tallies with copies of these arrays, which can be changed."""
+        return replace(self, **{name: getattr(self, name).copy() for name in names})
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveState(FormatState):
+    """State of an adaptive tournament.
+
+    Choices are numbered from 1 in the order in which they were made: `chosen` were made, and the first `looked` are
+    complete and counted. `off` are the canceled games that may have been in progress, `void` are counted games that
+    were voided later. `most` is the largest number of games and `used` the number of scheduled games. `reached` is true
+    if the goal is reached by the counted games.
+    """
+
+    names: tuple[str, ...] = ()  # in the order in which they joined, including withdrawn entrants
+    gone: tuple[str, ...] = ()
+    entrants: Map[str, Entrant] = field(default_factory=Map)
+    most: int = 0
+    choices: Map[int, tuple[Pairing, ...]] = field(default_factory=Map)
+    chosen: int = 0
+    looked: int = 0
+    played: Map[GameKey, GameFinished] = field(default_factory=Map)
+    off: Map[GameKey, Outcome | None] = field(default_factory=Map)
+    void: Map[GameKey, Outcome] = field(default_factory=Map)
+    used: int = 0
+    openings: int = 0
+    reached: bool = False
+    grid: Grid = field(default_factory=Map)
+    # Computed from the fields above, and kept because computing them takes time.
+    tallies: _Tallies = field(default_factory=lambda: _Tallies.of(0), compare=False)
+    known: Posterior | None = field(default=None, compare=False)  # of the present entrants, after the counted games
+    course: Progress | None = field(default=None, compare=False)
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """Names of the entrants that have not withdrawn."""
+        return tuple(name for name in self.names if name not in self.gone)
+
+    @property
+    def here(self) -> _Places:
+        """Places of the present entrants in the tallies."""
+        return np.array([at for at, name in enumerate(self.names) if name not in self.gone], np.intp)
+
+    def open(self) -> Iterator[Pairing]:
+        """Return the games that can be played now, in the order of their choice."""
+        waiting = chain.from_iterable(self.choices[number] for number in range(self.looked + 1, self.chosen + 1))
+        return (game for game in waiting if game.key not in self.played and game.key not in self.off)
+
+    def pending(self) -> Counter[tuple[str, str]]:
+        """Return the numbers of games in encounters that are not counted yet, by pair."""
+        waiting = chain.from_iterable(self.choices[number] for number in range(self.looked + 1, self.chosen + 1))
+        return Counter(game.pair for game in waiting if game.key not in self.off)
+
+
+# Two values are nearly equal if they may be equal with nine significant digits on another machine.
+_NEAR = 2e-8
+_DIGITS = 9
+_SCATTER = 150.0  # Elo; assumed standard deviation of ratings that are not known (as in `simulation`)
+_NORMAL = NormalDist()
+
+
+class Adaptive(Format[AdaptiveState]):
+    """Format that chooses each encounter by its expected information about a goal.
+
+    Games of withdrawn entrants do not count for the others. The notes have the kinds warning, schedule, chosen,
+    reached, reopened, undecided, stuck, withdraw, add and extend.
+    """
+
+    version = 1
+
+    def __init__(self, options: AdaptiveOptions, seed: int = 1) -> None:
+        self.options, self.seed = options, seed
+        self.goal = options.goal
+        self._recorded: Mapping[int, tuple[str, str]] = {}
+
+    def follow(self, notes: Iterable[Note]) -> None:
+        """Follow the choices of a log in a replay, if their values are nearly equal to the best values."""
+        chosen = (dict(note.fields) for note in notes if note.kind == "chosen")
+        self._recorded = {cast("int", one["choice"]): (str(one["white"]), str(one["black"])) for one in chosen}
+
+    def start(self, entrants: tuple[Entrant, ...]) -> AdaptiveState:
+        """Return the state with the first choices; raise ValueError if the settings do not fit the entrants."""
+        names = tuple(entrant.name for entrant in entrants)
+        refuse_twice(names, "entrant")
+        if len(names) < 2:
+            raise ValueError(f"an adaptive tournament needs at least two entrants (found {len(names)})")
+        self.goal.check(names)
+        families = {entrant.family for entrant in entrants}
+        if self.options.forbid_family and len(families) == 1 and "" not in families:
+            raise ValueError(
+                f"all entrants have the family {families.pop()!r}, so no pair can play. Hint: set forbid_family = false"
+            )
+        state = AdaptiveState(names=names, entrants=Map({one.name: one for one in entrants}), most=self.options.games)
+        state = replace(state, tallies=_Tallies.of(len(names)))
+        for warning in (*self._unrated(entrants), *self.doubts(entrants, self.options.games)):
+            state = state.noted("warning", warning)
+        text = f"{len(names)} entrants, at most {state.most} games, until {self._described()}"
+        state = state.noted("schedule", text, entrants=list(names), games=state.most)
+        return self._filled(self._learned(state))
+
+    def offers(self, state: AdaptiveState) -> tuple[Pairing, ...]:
+        """Return the unplayed games of the open encounters, in the order of their choice."""
+        return tuple(state.open())
+
+    def step(self, state: AdaptiveState, event: Event) -> AdaptiveState:
+        """Return the state after one event; raise ValueError if the event is impossible in this state."""
+        match event:
+            case GameFinished():
+                return self._finished(state, event)
+            case GameVoided(pairing, outcome):
+                return self._voided(state, pairing, outcome)
+            case Withdrawn(name):
+                return self._filled(self._learned(self._counted(self._left(state, name))))
+            case Added(entrant):
+                return self._filled(self._learned(self._joined(state, entrant)))
+            case Replaced(name, entrant):
+                check_present(name, state.names, state.gone)
+                state = self._joined(state, entrant)
+                return self._filled(self._learned(self._counted(self._left(state, name))))
+            case Extended(grown):
+                return self._filled(self._extended(state, dict(grown)))
+
+    def remaining(self, state: AdaptiveState) -> tuple[int, int]:
+        """Return the games of the open encounters, and the games that the settings allow."""
+        left = sum(1 for _ in state.open())
+        each = self.options.games_per_pairing
+        return left, left + (max(0, state.most - state.used) // each * each if left else 0)
+
+    def likely(self, state: AdaptiveState) -> int:
+        """Return an estimate of the remaining games, from the ratings so far and their errors."""
+        fewest, most = self.remaining(state)
+        if state.known is None or state.course is None or fewest == most:
+            return most
+        return min(max(fewest, self._expected(state.known, state.course) - self._pending_games(state) + fewest), most)
+
+    def standings(self, state: AdaptiveState) -> tuple[StandingsRow, ...]:
+        """Return the table in the order of the ratings, with their errors; withdrawn entrants are last."""
+        sums = {name: total(state.grid, name) for name in state.names}
+        lines: list[StandingsRow] = []
+        known = state.known
+        if known is not None:
+            errors = NORMAL_95 * np.sqrt(self._variances(known))
+            order = sorted(range(len(known.names)), key=lambda at: -round(float(known.mode[at]), 6))
+            last = None
+            for at in order:
+                name, rating = known.names[at], round(float(known.mode[at]), 6)
+                among = total(state.grid, name, state.present)
+                rank = lines[-1].rank if rating == last else len(lines) + 1
+                codes = (("RATING", round(rating)),)
+                error = f"± {format_fixed(float(errors[at]), 0)}"
+                lines.append(StandingsRow(rank, name, among.half_points, among.games, error, codes))
+                last = rating
+        here = {line.name for line in lines}
+        rest = [name for name in state.names if name not in here]
+        lines += [StandingsRow(None, name, sums[name].half_points, sums[name].games, "withdrawn") for name in rest]
+        return tuple(lines)
+
+    # Events.
+
+    def _finished(self, state: AdaptiveState, event: GameFinished) -> AdaptiveState:
+        pairing, outcome = event.pairing, event.outcome
+        key = _scheduled(state, pairing)
+        if key in state.played or key in state.void or state.off.get(key) is not None:
+            raise ValueError(f"{_game_name(pairing)} is already finished")
+        if outcome is Outcome.VOID:
+            return state
+        if key in state.off:
+            return replace(state, off=state.off.set(key, outcome))
+        grid = with_game(state.grid, Scored(pairing.white, pairing.black, outcome))
+        return self._advanced(replace(state, played=state.played.set(key, event), grid=grid))
+
+    def _voided(self, state: AdaptiveState, pairing: Pairing, outcome: Outcome) -> AdaptiveState:
+        """Void a game. A game that has been counted is only removed from the ratings; others are offered again."""
+        key = _scheduled(state, pairing)
+        if state.off.get(key) is not None:
+            return replace(state, off=state.off.set(key, None))
+        event = state.played.get(key)
+        if event is None or key in state.void:
+            raise ValueError(f"{_game_name(pairing)} is not a finished game")
+        if any(name in state.gone for name in pairing.pair):
+            return replace(state, void=state.void.set(key, outcome))
+        grid = with_game(state.grid, Scored(pairing.white, pairing.black, event.outcome), -1)
+        state = replace(state, grid=grid)
+        if pairing.round > state.looked:
+            return replace(state, played=state.played.delete(key))
+        tallies = state.tallies.copied("counts")
+        tallies.counts[_seat(state, pairing)][_RESULTS.index(event.outcome)] -= 1
+        state = replace(state, void=state.void.set(key, outcome), used=state.used - 1, tallies=tallies)
+        return self._filled(self._learned(state))
+
+    def _left(self, state: AdaptiveState, name: str) -> AdaptiveState:
+        check_present(name, state.names, state.gone)
+        off = [game.key for game in state.open() if name in game.pair]
+        text = f"{name} withdraws; {len(off)} games are canceled, and its finished games do not count for opponents"
+        state = replace(
+            state, gone=(*state.gone, name), off=state.off.update(dict.fromkeys(off)), used=state.used - len(off)
+        )
+        return state.noted("withdraw", text, engine=name, called_off=len(off))
+
+    def _joined(self, state: AdaptiveState, entrant: Entrant) -> AdaptiveState:
+        name = entrant.name
+        if name in state.names:
+            raise ValueError(f"{name} is already in this tournament")
+        entrants, tallies = state.entrants.set(name, entrant), state.tallies.grown()
+        state = replace(state, names=(*state.names, name), entrants=entrants, tallies=tallies)
+        return state.noted("add", f"{name} joins", engine=name)
+
+    def _extended(self, state: AdaptiveState, grown: dict[str, int]) -> AdaptiveState:
+        games = grown.pop("games", state.most)
+        if grown or games <= state.most:
+            raise ValueError(f"games must be greater than {state.most}")
+        text = f"at most {games} games instead of {state.most}"
+        return replace(state, most=games).noted("extend", text, games=games)
+
+    # Counting complete encounters, in the order of their choice.
+
+    def _advanced(self, state: AdaptiveState) -> AdaptiveState:
+        """Count the encounters that are complete now. After each of them, make the choice that depends on it."""
+        while (after := self._counted_one(state)) is not None:
+            state = self._filled(self._learned(after))
+        return state
+
+    def _counted(self, state: AdaptiveState) -> AdaptiveState:
+        """Count the encounters that are complete now, without choices."""
+        while (after := self._counted_one(state)) is not None:
+            state = after
+        return state
+
+    def _counted_one(self, state: AdaptiveState) -> AdaptiveState | None:
+        number = state.looked + 1
+        if number > state.chosen:
+            return None
+        games = state.choices[number]
+        if any(game.key not in state.played and game.key not in state.off for game in games):
+            return None
+        tallies = state.tallies.copied("counts", "ms", "timed")
+        for event in (state.played[game.key] for game in games if game.key in state.played):
+            seat = _seat(state, event.pairing)
+            tallies.counts[seat][_RESULTS.index(event.outcome)] += 1
+            if event.ms is not None:
+                tallies.ms[list(seat)] += event.ms
+                tallies.timed[list(seat)] += 1
+        return replace(state, looked=number, tallies=tallies)
+
+    def _learned(self, state: AdaptiveState) -> AdaptiveState:
+        """Return the state with the ratings after the counted games, and a note if the goal is reached or not any more.
+
+        The goal is not reached before every entrant has its least number of games and opponents.
+        """
+        present = state.present
+        if not present:
+            return replace(state, known=None, course=None, reached=False)
+        here, aim = state.here, self._aim(present)
+        counts = state.tallies.counts[np.ix_(here, here)]
+        known = posterior(present, counts, self._priors(state, present), state.known)
+        if aim is None:
+            return replace(state, known=known, course=None, reached=False)
+        found = progress(known, aim)
+        reached = bool(found.done) and not self._floors(state).any()
+        was, state = state.reached, replace(state, known=known, course=found, reached=reached)
+        if reached == was:
+            return state
+        games = int(counts.sum())
+        kind, what = ("reached", "the goal is reached") if reached else ("reopened", "the goal is not reached any more")
+        text = f"{what} after {games} games: {self._shown(found)}"
+        return state.noted(kind, text, games=games, value=float(found.reached))
+
+    # Choosing encounters.
+
+    def _filled(self, state: AdaptiveState) -> AdaptiveState:
+        """Choose encounters until enough are open, the goal is reached, or games or hours are used up."""
+        while not state.reached and state.course is not None and state.chosen - state.looked < self.options.ahead:
+            choice = self._choice(state) if self._affords(state) else None
+            if choice is None:
+                break
+            state = self._with_choice(state, choice)
+        return state if state.reached or state.looked < state.chosen else self._ended(state)
+
+    def _ended(self, state: AdaptiveState) -> AdaptiveState:
+        """Return the state with a note on why the tournament ends without its goal."""
+        if state.known is None or state.course is None:
+            kind, text = "stuck", "the goal cannot be reached without the entrants that withdrew"
+        elif self._affords(state):
+            kind, text = "stuck", "no pair can play: all entrants are of the same family"
+        else:
+            kind, text = "undecided", f"the goal is not reached after {state.used} games: {self._shown(state.course)}"
+        return state if state.notes[-1:] == (Note(kind, text),) else state.noted(kind, text)
+
+    def _affords(self, state: AdaptiveState) -> bool:
+        """Return whether games and hours suffice for another encounter."""
+        if state.used + self.options.games_per_pairing > state.most:
+            return False
+        if self.options.hours is None or not (timed := float(state.tallies.timed.sum())):
+            return True
+        spent = float(state.tallies.ms.sum()) / 2
+        expected = self._pending_games(state) * float(state.tallies.ms.sum()) / timed
+        return spent + expected < self.options.hours * _MS_PER_HOUR
+
+    def _choice(self, state: AdaptiveState) -> _Choice | None:
+        """Return the pair with the largest gain per second among the allowed pairs; None if no pair can play."""
+        known, course, aim = state.known, state.course, self._aim(state.present)
+        assert known is not None and course is not None and aim is not None
+        allowed, by_floor = self._allowed(state)
+        pairs = np.flatnonzero(allowed)
+        if not len(pairs):
+            return None
+        place = {name: at for at, name in enumerate(known.names)}
+        waiting = np.zeros(allowed.shape)
+        for (one, other), games in state.pending().items():
+            if one in place and other in place:
+                waiting[place[one], place[other]] = waiting[place[other], place[one]] = games / _PAIR
+        gain, seconds = gains(known, aim, waiting).ravel()[pairs], self._seconds(state).ravel()[pairs]
+        worth = gain / seconds
+        picked = self._picked(state, pairs, worth, known.names)
+        one, other = divmod(int(pairs[picked]), len(known.names))
+        purpose = (
+            Purpose("floor", (known.names[one], known.names[other]))
+            if by_floor
+            else _purpose(known, course, aim, one, other)
+        )
+        timed = float(seconds[picked]) if state.tallies.timed.any() else None
+        return _Choice(known.names[one], known.names[other], purpose, float(gain[picked]), timed)
+
+    def _picked(self, state: AdaptiveState, pairs: _Places, worth: _Matrix, names: Sequence[str]) -> int:
+        """Return the index of the best pair: the recorded one if it is nearly the best, else one by the seed."""
+        best = float(worth.max())
+        if recorded := self._recorded.get(state.chosen + 1):
+            place = {name: at for at, name in enumerate(names)}
+            if recorded[0] in place and recorded[1] in place:
+                low, high = sorted((place[recorded[0]], place[recorded[1]]))
+                (at,) = np.nonzero(pairs == low * len(names) + high)
+                if len(at) and worth[at[0]] >= best * (1 - _NEAR):
+                    return int(at[0])
+        ties = np.flatnonzero(_rounded(worth) == _rounded(worth).max())
+        return int(ties[Dice(self.seed, "adaptive", state.chosen + 1).below(len(ties))])
+
+    def _with_choice(self, state: AdaptiveState, choice: _Choice) -> AdaptiveState:
+        number, each, course = state.chosen + 1, self.options.games_per_pairing, state.course
+        assert course is not None
+        seats = sorted((state.names.index(choice.one), state.names.index(choice.other)))
+        tallies = state.tallies.copied("games", "met", "surplus")
+        earlier = int(tallies.met[seats[0], seats[1]])
+        turned = int(tallies.surplus[seats[0]] - tallies.surplus[seats[1]]) or (1 if earlier % 2 else -1)
+        first, second = seats if turned < 0 else seats[::-1]
+        white, black = state.names[first], state.names[second]
+        games = tuple(
+            match_games(white, black, games=each, encounter=state.openings + 1, number=number, earlier=earlier)
+        )
+        openings = each // games_per_opening(each)
+        for one, other in (seats, seats[::-1]):
+            tallies.games[one, other] += each
+            tallies.met[one, other] += openings
+        for game in games:
+            tallies.surplus[state.names.index(game.white)] += 1
+            tallies.surplus[state.names.index(game.black)] -= 1
+        state = replace(
+            state,
+            choices=state.choices.set(number, games),
+            chosen=number,
+            used=state.used + each,
+            openings=state.openings + openings,
+            tallies=tallies,
+        )
+        purpose = choice.purpose
+        fields = {"choice": number, "white": white, "black": black, "purpose": purpose.kind}
+        fields |= {"engines": list(purpose.engines), "gain": choice.gain, "ms": choice.ms}
+        fields |= {"value": float(course.reached), "games": int(tallies.counts.sum())}
+        return state.noted("chosen", f"{number}. {white} - {black}: {purpose.text}", **fields)
+
+    def _allowed(self, state: AdaptiveState) -> tuple[NDArray[np.bool_], bool]:
+        """Return the pairs that can be chosen (above the diagonal), and whether floors decide."""
+        games, able = self._games(state), self._able(state)
+        share = np.maximum(self.options.share, 1 / np.maximum(able.sum(axis=1), 1))
+        most = share * games.sum(axis=1) + _ROUNDING
+        allowed = np.triu(able)
+        within = allowed & (games <= most[:, None]) & (games <= most)
+        if within.any():  # not if withdrawals have left too few pairs
+            allowed = within
+        opponents, fewest = self._floors(state)
+        if not (opponents.any() or fewest.any()):
+            return allowed, False
+        new = (opponents > 0)[:, None] & (games == 0)
+        helps = new | (fewest > 0)[:, None]
+        score = np.where(allowed, helps.astype(np.intp) + helps.T, 0)
+        return (score == score.max(), True) if score.any() else (allowed, False)
+
+    def _able(self, state: AdaptiveState) -> NDArray[np.bool_]:
+        """Return the pairs of present entrants that may play each other, as a symmetric array."""
+        present = state.present
+        able = ~np.eye(len(present), dtype=np.bool_)
+        if self.options.forbid_family:
+            families = np.array([state.entrants[name].family for name in present])
+            able &= (families[:, None] != families) | (families == "")
+        return able
+
+    def _games(self, state: AdaptiveState) -> _Matrix:
+        here = state.here
+        return np.asarray(state.tallies.games[np.ix_(here, here)])
+
+    def _floors(self, state: AdaptiveState) -> _Places:
+        """Return how many opponents and how many games each present entrant lacks, as two rows."""
+        games, able = self._games(state), self._able(state)
+        opponents = np.minimum(self.options.min_opponents, able.sum(axis=1)) - (games > 0).sum(axis=1)
+        fewest = np.where(able.any(axis=1), self.options.min_games - games.sum(axis=1), 0)
+        return np.maximum(np.array((opponents, fewest)), 0).astype(np.intp)
+
+    def _seconds(self, state: AdaptiveState) -> _Matrix:
+        """Return the expected milliseconds of a game of each pair; equal for all before the first game."""
+        ms, timed = state.tallies.ms, state.tallies.timed
+        usual = float(ms.sum() / timed.sum()) if timed.any() and ms.any() else 1.0
+        own = np.where(timed > 0, np.maximum(ms, 1.0) / np.maximum(timed, 1), usual)[state.here]
+        return np.asarray((own[:, None] + own) / 2)
+
+    def _pending_games(self, state: AdaptiveState) -> int:
+        return sum(state.pending().values())
+
+    def _aim(self, present: tuple[str, ...]) -> Goal | None:
+        """Return the goal for the present entrants; None if it needs entrants that withdrew."""
+        of = tuple(name for name in self.goal.of if name in present)
+        if len(present) < 2 or (self.goal.of and not of):
+            return None
+        if self.goal.entrant is not None and self.goal.entrant not in present:
+            return None
+        if self.goal.top is not None and self.goal.top >= len(present):
+            return None
+        return self.goal if of == self.goal.of else self.goal.model_copy(update={"of": of})
+
+    def _priors(self, state: AdaptiveState, names: Sequence[str]) -> GaussianPrior:
+        return self._prior_of([state.entrants[name] for name in names])
+
+    def _prior_of(self, entrants: Sequence[Entrant]) -> GaussianPrior:
+        if self.options.prior_error is None:
+            return GaussianPrior(self.options.prior)
+        known = {entrant.name: entrant.rating for entrant in entrants if entrant.rating is not None}
+        average = sum(known.values()) / len(known) if known else 0.0
+        mean = {entrant.name: known.get(entrant.name, average) for entrant in entrants}
+        sd = {name: self.options.prior_error if name in known else self.options.prior for name in mean}
+        return GaussianPrior(sd, mean)
+
+    # Estimates.
+
+    def outlook(self, state: AdaptiveState) -> Outlook | None:
+        """Return how far the goal is reached, what is expected, and what a round robin would need; None without goal.
+
+        The round robin plays all pairs equally often and has the same ratings.
+        """
+        known, course, aim = state.known, state.course, self._aim(state.present)
+        if known is None or course is None or aim is None:
+            return None
+        games, value, each = int(state.tallies.counts.sum()), float(course.reached), information(known)
+        before = np.diag(np.array([self._priors(state, known.names).sd_of(name) for name in known.names]) ** 2)
+        all_pairs = each / len(known.names) / (len(known.names) - 1)  # information per game
+
+        def robin(number: float) -> float:
+            return float(progress(_after(replace(known, covariance=before), number * all_pairs), aim).reached)
+
+        left = self._expected(known, course)
+        way = all_pairs if aim.error is not None else _in_doubt(course, each)
+        steps = [] if not left else [left * step / _STEPS for step in range(1, _STEPS + 1)]
+        ahead = [(games, value), *((games + n, float(progress(_after(known, n * way), aim).reached)) for n in steps)]
+        return Outlook(
+            goal=self._described(),
+            shown=self._shown(course),
+            games=games,
+            value=value,
+            wanted=aim.wanted,
+            left=left,
+            expected=tuple((round(number), found) for number, found in ahead) if steps else (),
+            round_robin=_games_for(value, robin, falls=aim.error is not None) if games else None,
+        )
+
+    def doubts(self, entrants: Sequence[Entrant], games: int) -> Iterator[str]:
+        """Yield a sentence if this number of games cannot be expected to reach the goal, with what they reach.
+
+        The estimate assumes that every pair plays equally often, or for one entrant that it plays all games. Ratings
+        that are not known are assumed to scatter by 150 Elo.
+        """
+        names, goal = tuple(entrant.name for entrant in entrants), self.goal
+        before = posterior(names, np.zeros((len(names), len(names), 3)), self._prior_of(entrants))
+        each = information(before)
+        plans = [np.full(each.shape, games / len(names) / (len(names) - 1))]
+        if goal.entrant is not None:
+            at, star = names.index(goal.entrant), np.zeros(each.shape)
+            star[at] = star[:, at] = games / _PAIR / (len(names) - 1)
+            plans.append(star)
+        after = [_after(before, plan * each) for plan in plans]
+        if goal.error is not None:
+            reach = min(float(progress(one, goal).reached) for one in after)
+            if reach > goal.error:
+                needed = games * (reach / goal.error) ** 2
+                yield (
+                    f"{games} games reach about ± {reach:.0f} Elo, but the goal is ± {goal.error:g} Elo, which needs "
+                    f"about {_about(needed)} games"
+                )
+            return
+        undecided, pairs = self._undecided(entrants, after[0]), 1 if goal.top is not None else len(names) - 1
+        if undecided > pairs / 2 and goal.top is not None:
+            yield (
+                f"{games} games will probably not reach the goal: the likelihood that they decide the first "
+                f"{goal.top} is about {100 * max(0.0, 1 - undecided):.0f} %"
+            )
+        elif undecided >= 1:
+            yield (
+                f"{games} games will probably not reach the goal: they leave about {undecided:.0f} of {pairs} "
+                "neighbors in the list undecided"
+            )
+
+    def _undecided(self, entrants: Sequence[Entrant], after: Posterior) -> float:
+        """Return the expected number of neighbors (or of boundaries below the first places) that stay undecided."""
+        goal, count = self.goal, len(entrants)
+        sure = _NORMAL.inv_cdf(goal.los or 0.5)
+        _, variance = after.differences()
+        error = sqrt(float(variance[~np.eye(count, dtype=np.bool_)].mean()))
+        if goal.top is None and error * NORMAL_95 <= goal.level:
+            return 0.0
+        width = sure * error
+        if self.options.prior_error is not None:
+            modes = sorted(map(float, after.mode), reverse=True)
+            gaps = [above - below for above, below in pairwise(modes)]
+            gaps = gaps if goal.top is None else gaps[: goal.top] if goal.ordered else gaps[goal.top - 1 : goal.top]
+            scatter = sqrt(2) * self.options.prior_error
+            normals = [NormalDist(gap, scatter) for gap in gaps]
+            return sum(one.cdf(width) - one.cdf(-width) for one in normals)
+        if goal.top is None:  # pairs with a difference below `width`, of entrants with independent normal ratings
+            return min(count - 1, count * (count - 1) / 2 * width / (_SCATTER * sqrt(pi)))
+        bounds = range(1, goal.top + 1) if goal.ordered else (goal.top,)
+        found = 0.0
+        for place in bounds:  # the gap at a place is about exponential; its mean is 1 / (count * density)
+            density = _NORMAL.pdf(_NORMAL.inv_cdf(place / count)) / _SCATTER
+            found += 1 - float(np.exp(-width * count * density))
+        return found
+
+    def _expected(self, known: Posterior, course: Progress) -> int:
+        """Return an estimate of the games that the goal still needs after the counted games."""
+        aim = self._aim(known.names)
+        if aim is None or bool(course.done):
+            return 0
+        each = information(known)
+        if aim.error is not None:
+            width = float(course.reached)
+            balanced = _after(known, each / (len(known.names) - 1))
+            gained = float(progress(balanced, aim).reached) ** -2 - width**-2
+            return round(len(known.names) * (aim.error**-2 - width**-2) / max(gained, 1e-12))
+        sure = _NORMAL.inv_cdf(aim.los or 0.5)
+        difference, variance = known.differences()
+        doubt = np.triu(course.doubt, 1)
+        likely = difference[doubt] ** 2 + variance[doubt] * _MEDIAN  # the median of the squared true difference
+        wanted = np.maximum(likely / sure**2, (aim.level / NORMAL_95) ** 2 if aim.top is None else 0.0)
+        lacking = np.maximum(1 / wanted - 1 / variance[doubt], 0.0) / each[doubt]
+        return round(_PAIR * float(lacking.sum()))
+
+    def _unrated(self, entrants: Sequence[Entrant]) -> Iterator[str]:
+        if self.options.prior_error is None:
+            return
+        unrated = [entrant.name for entrant in entrants if entrant.rating is None]
+        if len(unrated) == len(entrants):
+            raise ValueError(
+                "prior_error needs ratings, but no entrant has one. Hint: set rating = ... in the [[entrants]] "
+                "sections, or remove prior_error"
+            )
+        if unrated:
+            begin = f"the average of the others ± {self.options.prior:g} Elo"
+            yield f"{listed(unrated)}: the entrant has no rating, so the calculation begins with {begin}"
+
+    def _variances(self, known: Posterior) -> _Matrix:
+        """Return the variances of the ratings relative to the average of all entrants."""
+        own, rows = known.covariance.diagonal(), known.covariance.mean(axis=0)
+        return np.asarray(np.maximum(own - 2 * rows + rows.mean(), 0.0))
+
+    def _described(self) -> str:
+        """Return the goal as a clause."""
+        goal = self.goal
+        if goal.entrant is not None:
+            return f"the difference of {goal.entrant} to the others is known to ± {goal.error:g} Elo"
+        if goal.error is not None:
+            return f"every rating is known to ± {goal.error:g} Elo"
+        sure = f"a likelihood of {100 * (goal.los or 0):g} %"
+        if goal.top is not None:
+            order = " in their order" if goal.ordered else ""
+            return f"the first {goal.top}{order} are known with {sure}"
+        return f"all neighbors in the list are separated or level (within {goal.level:g} Elo) with {sure}"
+
+    def _shown(self, course: Progress) -> str:
+        value = float(course.reached)
+        return f"± {value:.1f} Elo" if self.goal.error is not None else f"likelihood {100 * value:.1f} %"
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What an encounter is for: `kind` is floor, error, version, place or top; `engines` are those it tells about."""
+
+    kind: str
+    engines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """Return the purpose in words."""
+        names = " and ".join(self.engines)
+        match self.kind:
+            case "floor":
+                return "first games of the entrants"
+            case "error":
+                return f"to reduce the error of {names}"
+            case "version":
+                return f"to compare {names} with the others"
+            case _:
+                return f"to separate {names}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The goal in words and its value (`shown` in words) after `games` counted games.
+
+    `left` is the expected number of games until the goal is reached, and `expected` has the values on the way by the
+    number of games. `round_robin` is the number of games that a round robin would need for the same value; None if it
+    is not known.
+    """
+
+    goal: str
+    shown: str
+    games: int
+    value: float
+    wanted: float
+    left: int
+    expected: tuple[tuple[int, float], ...]
+    round_robin: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    one: str
+    other: str
+    purpose: Purpose
+    gain: float
+    ms: float | None
+
+
+_RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+_MS_PER_HOUR = 3_600_000
+_PAIR = 2  # games of a pair, the unit of `design`
+_ROUNDING = 1e-9  # games
+_MEDIAN = 0.455  # median of the square of a standard normal variable
+_HALVINGS = 8  # the number of games is known to less than one part in 256
+_STEPS = 12  # points of the expected progress
+
+
+def _rounded(worth: _Matrix) -> _Matrix:
+    """Return the values in units of the ninth significant digit of the largest one."""
+    best = float(worth.max())
+    return np.rint(worth * 10.0 ** (_DIGITS - 1 - floor(log10(best)))) if best > 0 else np.zeros(worth.shape)
+
+
+def _purpose(known: Posterior, course: Progress, aim: Goal, one: int, other: int) -> Purpose:
+    """Return whom an encounter tells most about: an entrant, or a pair in doubt."""
+    tells = known.covariance[:, one] - known.covariance[:, other]
+    if aim.entrant is not None:
+        return Purpose("version", (aim.entrant,))
+    if aim.error is not None:
+        at = np.array([known.names.index(name) for name in aim.of]) if aim.of else slice(None)
+        most = _rounded(np.abs(tells - tells[at].mean()))
+        return Purpose("error", (known.names[int(most.argmax())],))
+    rows, columns = np.nonzero(np.triu(course.doubt, 1))
+    if not len(rows):
+        rows, columns = np.array([one]), np.array([other])
+    told = int(_rounded((tells[rows] - tells[columns]) ** 2).argmax())
+    pair = sorted((int(rows[told]), int(columns[told])), key=lambda at: (-known.mode[at], at))
+    return Purpose("place" if aim.top is None else "top", tuple(known.names[at] for at in pair))
+
+
+def _after(known: Posterior, precision: _Matrix) -> Posterior:
+    """Return the posterior with more information about each pair, given as a symmetric array in Elo^-2."""
+    more = np.diag(precision.sum(axis=1)) - precision
+    return replace(known, covariance=np.linalg.inv(np.linalg.inv(known.covariance) + more))
+
+
+def _in_doubt(course: Progress, each: _Matrix) -> _Matrix:
+    """Return the information per game if the pairs in doubt play equally often."""
+    pairs = course.doubt & ~np.eye(len(each), dtype=np.bool_)
+    return np.asarray(np.where(pairs, each, 0.0) / max(1, pairs.sum()))
+
+
+def _games_for(value: float, reach: Callable[[float], float], *, falls: bool) -> int | None:
+    """Return the number of games after which `reach`, which falls or rises, has a value; None for too many games."""
+    low, high = 0.0, 2.0
+    while (reach(high) > value) if falls else (reach(high) < value):
+        low, high = high, 2 * high
+        if high > MOST_GAMES:
+            return None
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if (reach(middle) > value) if falls else (reach(middle) < value):
+            low = middle
+        else:
+            high = middle
+    return round(high)
+
+
+def _about(games: float) -> str:
+    """Format a number of games with two significant digits."""
+    digits = max(0, int(log10(max(games, 1))) - 1)
+    return f"{round(games, -digits):,.0f}"
+
+
+def _scheduled(state: AdaptiveState, pairing: Pairing) -> GameKey:
+    """Return the key of a game; raise ValueError if it was never chosen with these colors."""
+    if pairing not in state.choices.get(pairing.round, ()):
+        raise ValueError(f"{_game_name(pairing)} was not chosen")
+    return pairing.key
+
+
+def _seat(state: AdaptiveState, pairing: Pairing) -> tuple[int, int]:
+    return state.names.index(pairing.white), state.names.index(pairing.black)
+
+
+def _game_name(pairing: Pairing) -> str:
+    return f"{pairing.white} - {pairing.black} (encounter {pairing.meeting}, game {pairing.leg})"

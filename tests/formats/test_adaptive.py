@@ -1,0 +1,283 @@
+"""Tests of formats/adaptive."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from enginetour.formats.adaptive import Adaptive, AdaptiveOptions, AdaptiveState
+from enginetour.formats.base import replay
+from enginetour.model.game import (
+    Added,
+    Entrant,
+    Event,
+    Extended,
+    GameFinished,
+    GameVoided,
+    Note,
+    Outcome,
+    Pairing,
+    Replaced,
+    Withdrawn,
+)
+from enginetour.ratings.elo import expected_score
+
+OUTCOMES = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+STRENGTHS = {"A": 200.0, "B": 190.0, "C": 0.0, "D": -190.0, "E": -200.0}
+
+
+def format_of(seed: int = 1, **settings: Any) -> Adaptive:
+    return Adaptive(AdaptiveOptions.model_validate(settings), seed)
+
+
+def entrants(*names: str, **more: Any) -> tuple[Entrant, ...]:
+    return tuple(Entrant(name, **more) for name in names or STRENGTHS)
+
+
+def result(game: Pairing, seed: int = 0) -> Outcome:
+    """Return a random result by the strengths, with a third of draws between equals."""
+    share = expected_score(STRENGTHS.get(game.white, 0.0) - STRENGTHS.get(game.black, 0.0))
+    luck, drawn = random.Random(f"{seed} {game.key}").random(), (1 - abs(2 * share - 1)) / 3
+    return OUTCOMES[(luck > share - drawn / 2) + (luck > share + drawn / 2)]
+
+
+def played(
+    format_: Adaptive,
+    field: Sequence[Entrant],
+    ms: Callable[[Pairing], int | None] = lambda _: None,
+    most: int = 10**6,
+) -> tuple[AdaptiveState, list[Event]]:
+    """Play games in the order of the offers, until the end or a number of games."""
+    state, events = format_.start(tuple(field)), list[Event]()
+    while (offers := format_.offers(state)) and len(events) < most:
+        events.append(GameFinished(offers[0], result(offers[0]), ms(offers[0])))
+        state = format_.step(state, events[-1])
+    return state, events
+
+
+def pairs(events: Sequence[Event]) -> Counter[tuple[str, str]]:
+    return Counter(event.pairing.pair for event in events if isinstance(event, GameFinished))
+
+
+def kinds(state: AdaptiveState) -> list[str]:
+    return [note.kind for note in state.notes]
+
+
+def fields(state: AdaptiveState, kind: str) -> list[dict[str, Any]]:
+    return [dict(note.fields) for note in state.notes if note.kind == kind]
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [{"error": 60.0}, {"los": 0.9, "level": 40.0}, {"top": 2, "los": 0.8}, {"entrant": "C", "error": 50.0}],
+    ids=["errors", "places", "top", "version"],
+)
+def test_ends_when_the_goal_is_reached(goal: dict[str, Any]) -> None:
+    """The last note says that the goal is reached, and no game is open; each encounter has a note with its purpose."""
+    format_ = format_of(goal=goal, games=3000)
+    state, events = played(format_, entrants())
+    assert kinds(state)[-1] == "reached" and format_.remaining(state) == (0, 0)
+    assert state.course is not None and bool(state.course.done)
+    assert len(events) == 2 * len(fields(state, "chosen")) < 3000
+    assert format_.likely(format_.start(entrants())) <= 3000
+
+
+def test_the_games_are_played_where_the_order_is_open() -> None:
+    """With the goal `places`, neighbors of nearly equal strength get more games than pairs with a clear order."""
+    _, events = played(format_of(goal={"los": 0.95}, games=300), entrants())
+    count = pairs(events)
+    assert min(count["A", "B"], count["D", "E"]) > 2 * max(count["A", "D"], count["A", "E"], count["B", "E"])
+
+
+def test_one_entrant_against_the_others() -> None:
+    """With a goal of one entrant, nearly all encounters after the first ones are its own."""
+    _, events = played(format_of(goal={"entrant": "C", "error": 5.0}, games=200, share=1.0), entrants())
+    assert sum(games for pair, games in pairs(events).items() if "C" in pair) > 150
+
+
+def test_floors() -> None:
+    """Every entrant meets three opponents and has its least number of games, also if the goal is reached early."""
+    state, events = played(format_of(goal={"error": 400.0}, min_games=10), entrants())
+    count = pairs(events)
+    for name in STRENGTHS:
+        own = {pair: games for pair, games in count.items() if name in pair}
+        assert len(own) >= 3 and sum(own.values()) >= 10
+    assert {one["purpose"] for one in fields(state, "chosen")} == {"floor"}
+
+
+def test_share() -> None:
+    """No pair has more than the share of an entrant's games, apart from one encounter."""
+    _, events = played(format_of(goal={"los": 0.99}, games=400, share=0.3), entrants())
+    count = pairs(events)
+    for pair, games in count.items():
+        for name in pair:
+            assert games <= 0.3 * sum(n for other, n in count.items() if name in other) + 2
+
+
+def test_slow_engines_play_less() -> None:
+    """The gain is divided by the expected time: an engine whose games take ten times as long plays fewer games."""
+
+    def games_of_c(ms: Callable[[Pairing], int | None]) -> int:
+        _, events = played(format_of(goal={"error": 10.0}, games=200), entrants(), ms)
+        return sum(games for pair, games in pairs(events).items() if "C" in pair)
+
+    even = games_of_c(lambda _: 1000)
+    assert games_of_c(lambda _: None) == even
+    assert games_of_c(lambda game: 10_000 if "C" in game.pair else 1000) < even
+
+
+def test_hours() -> None:
+    """The tournament ends when the games have taken the hours, and the open encounters count as expected."""
+    format_ = format_of(goal={"error": 1.0}, hours=1.0, ahead=4)
+    state, events = played(format_, entrants(), lambda _: 60_000)
+    assert kinds(state)[-1] == "undecided"
+    assert 60 <= len(events) <= 62
+    assert format_.remaining(state) == (0, 0)
+
+
+def test_another_machine_breaks_ties_differently() -> None:
+    """A replay follows the choices in the notes if they are nearly the best; other choices are not followed."""
+    first, other = format_of(seed=1, games=60), format_of(seed=2, games=60)
+    state, events = played(first, entrants())
+    with pytest.raises(ValueError, match="was not chosen"):
+        replay(other, entrants(), events)
+    other.follow(first.notes(state))
+    assert replay(other, entrants(), events) == state
+    bad = format_of(seed=1, games=60)
+    worst = Note("chosen", "", (("choice", 20), ("white", "A"), ("black", "E")))
+    bad.follow([note for note in state.notes if dict(note.fields).get("choice") != 20] + [worst])
+    assert replay(bad, entrants(), events) == state
+
+
+def test_a_counted_game_is_voided() -> None:
+    """Its result is removed from the ratings and its games are allowed again; an open game is offered again."""
+    format_ = format_of(goal={"error": 30.0}, games=20, ahead=2)
+    state, events = played(format_, entrants())
+    assert kinds(state)[-1] == "undecided"
+    first, second = events[0], events[1]
+    assert isinstance(first, GameFinished) and isinstance(second, GameFinished)
+    for one in (first, second):
+        state = format_.step(state, GameVoided(one.pairing, one.outcome))
+    more = format_.offers(state)
+    assert len(more) == 2 and first.pairing.key not in {game.key for game in more}
+    with pytest.raises(ValueError, match="is not a finished game"):
+        format_.step(state, GameVoided(first.pairing, first.outcome))
+    half = format_.step(state, GameFinished(more[0], Outcome.DRAW))
+    assert format_.offers(format_.step(half, GameVoided(more[0], Outcome.DRAW))) == more
+
+
+def test_the_goal_is_not_reached_any_more() -> None:
+    """After voided games, a finished tournament continues."""
+    format_ = format_of(goal={"error": 150.0}, ahead=1)
+    state, events = played(format_, entrants())
+    assert kinds(state)[-1] == "reached"
+    for event in events[:6]:
+        assert isinstance(event, GameFinished)
+        state = format_.step(state, GameVoided(event.pairing, event.outcome))
+    assert "reopened" in kinds(state) and format_.offers(state)
+
+
+def test_entrants_come_and_go() -> None:
+    """Withdrawn entrants are last in the table and play no more; new ones get their first games."""
+    format_ = format_of(goal={"error": 50.0}, games=400)
+    state, _ = played(format_, entrants(), most=31)
+    state = format_.step(state, Withdrawn("B"))
+    state = format_.step(state, Replaced("D", Entrant("F")))
+    state = format_.step(state, Added(Entrant("G")))
+    while offers := format_.offers(state):
+        assert {"B", "D"}.isdisjoint(offers[0].pair)
+        state = format_.step(state, GameFinished(offers[0], result(offers[0])))
+    table = format_.standings(state)
+    assert [line.name for line in table[5:]] == ["B", "D"] and {line.status for line in table[5:]} == {"withdrawn"}
+    assert all(line.status.startswith("± ") and line.games >= 6 for line in table[:5])
+    assert [dict(line.tiebreaks)["RATING"] for line in table[:5]] == sorted(
+        (dict(line.tiebreaks)["RATING"] for line in table[:5]), reverse=True
+    )
+
+
+def test_the_entrant_of_the_goal_withdraws() -> None:
+    """The tournament ends after the open games, with one line on the reason."""
+    format_ = format_of(goal={"entrant": "C", "error": 5.0}, games=100)
+    state, _ = played(format_, entrants(), most=20)
+    state = format_.step(state, Withdrawn("C"))
+    while offers := format_.offers(state):
+        state = format_.step(state, GameFinished(offers[0], result(offers[0])))
+    assert state.notes[-1] == Note("stuck", "the goal cannot be reached without the entrants that withdrew")
+
+
+def test_extend() -> None:
+    """More games continue a tournament that has ended without its goal."""
+    format_ = format_of(goal={"error": 10.0}, games=20)
+    state, _ = played(format_, entrants())
+    assert not format_.offers(state)
+    state = format_.step(state, Extended((("games", 30),)))
+    assert format_.remaining(state)[1] == 10
+    with pytest.raises(ValueError, match="games must be greater than 30"):
+        format_.step(state, Extended((("games", 30),)))
+
+
+def test_one_color_each() -> None:
+    """With single games, White and Black games of an entrant differ by at most one or two."""
+    _, events = played(format_of(goal={"error": 10.0}, games=101, games_per_pairing=1), entrants())
+    whites = Counter(event.pairing.white for event in events if isinstance(event, GameFinished))
+    blacks = Counter(event.pairing.black for event in events if isinstance(event, GameFinished))
+    assert all(abs(whites[name] - blacks[name]) <= 2 for name in STRENGTHS)
+
+
+def test_two_entrants() -> None:
+    """Two entrants play like a match until their difference is known."""
+    state, events = played(format_of(goal={"error": 60.0}), entrants("A", "C"))
+    assert kinds(state)[-1] == "reached" and set(pairs(events)) == {("A", "C")}
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "says"),
+    [
+        ({}, entrants("A"), r"needs at least two entrants \(found 1\)"),
+        ({"forbid_family": True}, entrants(family="f"), "all entrants have the family 'f', so no pair can play. Hint:"),
+        ({"prior_error": 40.0}, entrants(), "prior_error needs ratings, but no entrant has one. Hint:"),
+        ({"goal": {"top": 5, "los": 0.9}}, entrants(), "top must be below the number of entrants"),
+        ({"goal": {"entrant": "X", "error": 9.0}}, entrants(), "'X' is not an entrant"),
+        ({}, entrants("A", "A"), "entrant A is listed twice"),
+    ],
+)
+def test_unsuitable_entrants(settings: dict[str, Any], field: tuple[Entrant, ...], says: str) -> None:
+    """Settings that do not fit the entrants are one line."""
+    with pytest.raises(ValueError, match=says):
+        format_of(**settings).start(field)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"goal": {"error": 10.0}, "games": 100}, "100 games reach about ± 1"),
+        ({"goal": {"los": 0.95}, "games": 40}, "40 games will probably not reach the goal: they leave about 4 of 4"),
+        ({"goal": {"top": 1, "los": 0.99}, "games": 12}, "12 games will probably not reach the goal: the likelihood"),
+        ({"goal": {"entrant": "A", "error": 5.0}, "games": 100}, "100 games reach about ± "),
+    ],
+)
+def test_a_goal_out_of_reach(settings: dict[str, Any], says: str) -> None:
+    """Before the first game, a warning says what the allowed games can reach."""
+    warnings = [note.text for note in format_of(**settings).start(entrants()).notes if note.is_warning]
+    assert len(warnings) == 1 and warnings[0].startswith(says)
+    assert not [note for note in format_of(**settings | {"games": 10**6}).start(entrants()).notes if note.is_warning]
+
+
+def test_some_ratings_are_missing() -> None:
+    """A warning names the entrants without a rating; the others begin with theirs."""
+    format_ = format_of(prior_error=40.0, games=1000, goal={"error": 60.0})
+    state = format_.start((Entrant("A", rating=2100.0), Entrant("B", rating=1900.0), Entrant("C")))
+    (warning,) = [note.text for note in state.notes if note.is_warning]
+    assert warning.startswith("C: the entrant has no rating, so the calculation begins with the average")
+    assert [dict(line.tiebreaks)["RATING"] for line in format_.standings(state)] == [2100, 2000, 1900]
+
+
+def test_too_few_games_for_an_encounter() -> None:
+    """At least one encounter must be allowed."""
+    with pytest.raises(ValidationError, match="games must be at least games_per_pairing, 4"):
+        AdaptiveOptions(games=2, games_per_pairing=4)
