@@ -48,7 +48,7 @@ from enginetour.model.game import (
     Withdrawn,
     format_fixed,
 )
-from enginetour.ratings.design import Goal, Posterior, Progress, gains, information, posterior, progress
+from enginetour.ratings.design import Goal, Posterior, Progress, gains, information, permitted, posterior, progress
 from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.ratings.priors import GaussianPrior
 
@@ -83,8 +83,8 @@ class AdaptiveOptions(BaseModel):
         default=0.25,
         gt=0,
         le=1,
-        description="Largest share of an entrant's games against the same opponent, from 0 to 1. It is larger if there "
-        "are too few opponents.",
+        description="Largest share of an entrant's games against the same opponent, from 0 to 1; or twice the even "
+        "share if that is larger.",
     )
     forbid_family: bool = Setting(default=False, description="Do not pair entrants of the same family.")
     prior: float = Setting(
@@ -121,13 +121,13 @@ class AdaptiveOptions(BaseModel):
 class _Tallies:
     """Sums by places of entrants, in the order in which they joined; symmetric arrays count each pair twice.
 
-    `counts` has White's wins, draws and losses in complete encounters, `games` the scheduled games of a pair and `met`
-    its openings. `surplus` is the number of games with White minus games with Black. `ms` is the playing time of
-    `timed` games in milliseconds.
+    `counts` has White's wins, draws and losses in complete encounters, `encounters` the chosen encounters of a pair and
+    `met` their openings. `surplus` is the number of games with White minus games with Black. `ms` is the playing time
+    of `timed` games in milliseconds.
     """
 
     counts: _Matrix
-    games: _Matrix
+    encounters: _Matrix
     met: _Places
     surplus: _Places
     ms: _Matrix
@@ -221,6 +221,7 @@ class Adaptive(Format[AdaptiveState]):
     def __init__(self, options: AdaptiveOptions, seed: int = 1) -> None:
         self.options, self.seed = options, seed
         self.goal = options.goal
+        self._least = -(-options.min_games // options.games_per_pairing)  # encounters of an entrant
         self._recorded: Mapping[int, tuple[str, str]] = {}
 
     def follow(self, notes: Iterable[Note]) -> None:
@@ -406,7 +407,7 @@ class Adaptive(Format[AdaptiveState]):
         if aim is None:
             return replace(state, known=known, course=None, reached=False)
         found = progress(known, aim)
-        reached = bool(found.done) and not self._floors(state).any()
+        reached = bool(found.done) and not self._lacking(state).any()
         was, state = state.reached, replace(state, known=known, course=found, reached=reached)
         if reached == was:
             return state
@@ -450,7 +451,7 @@ class Adaptive(Format[AdaptiveState]):
         """Return the pair with the largest gain per second among the allowed pairs; None if no pair can play."""
         known, course, aim = state.known, state.course, self._aim(state.present)
         assert known is not None and course is not None and aim is not None
-        allowed, by_floor = self._allowed(state)
+        allowed = self._allowed(state)
         pairs = np.flatnonzero(allowed)
         if not len(pairs):
             return None
@@ -462,14 +463,13 @@ class Adaptive(Format[AdaptiveState]):
         gain, seconds = gains(known, aim, waiting).ravel()[pairs], self._seconds(state).ravel()[pairs]
         worth = gain / seconds
         picked = self._picked(state, pairs, worth, known.names)
-        one, other = divmod(int(pairs[picked]), len(known.names))
-        purpose = (
-            Purpose("floor", (known.names[one], known.names[other]))
-            if by_floor
-            else _purpose(known, course, aim, one, other)
-        )
+        row, column = divmod(int(pairs[picked]), len(known.names))
+        if self._lacking(state)[[row, column]].any():
+            purpose = Purpose("floor", (known.names[row], known.names[column]))
+        else:
+            purpose = _purpose(known, course, aim, row, column)
         timed = float(seconds[picked]) if state.tallies.timed.any() else None
-        return _Choice(known.names[one], known.names[other], purpose, float(gain[picked]), timed)
+        return _Choice(known.names[row], known.names[column], purpose, float(gain[picked]), timed)
 
     def _picked(self, state: AdaptiveState, pairs: _Places, worth: _Matrix, names: Sequence[str]) -> int:
         """Return the index of the best pair: the recorded one if it is nearly the best, else one by the seed."""
@@ -488,7 +488,7 @@ class Adaptive(Format[AdaptiveState]):
         number, each, course = state.chosen + 1, self.options.games_per_pairing, state.course
         assert course is not None
         seats = sorted((state.names.index(choice.one), state.names.index(choice.other)))
-        tallies = state.tallies.copied("games", "met", "surplus")
+        tallies = state.tallies.copied("encounters", "met", "surplus")
         earlier = int(tallies.met[seats[0], seats[1]])
         turned = int(tallies.surplus[seats[0]] - tallies.surplus[seats[1]]) or (1 if earlier % 2 else -1)
         first, second = seats if turned < 0 else seats[::-1]
@@ -498,7 +498,7 @@ class Adaptive(Format[AdaptiveState]):
         )
         openings = each // games_per_opening(each)
         for one, other in (seats, seats[::-1]):
-            tallies.games[one, other] += each
+            tallies.encounters[one, other] += 1
             tallies.met[one, other] += openings
         for game in games:
             tallies.surplus[state.names.index(game.white)] += 1
@@ -517,22 +517,13 @@ class Adaptive(Format[AdaptiveState]):
         fields |= {"value": float(course.reached), "games": int(tallies.counts.sum())}
         return state.noted("chosen", f"{number}. {white} - {black}: {purpose.text}", **fields)
 
-    def _allowed(self, state: AdaptiveState) -> tuple[NDArray[np.bool_], bool]:
-        """Return the pairs that can be chosen (above the diagonal), and whether floors decide."""
-        games, able = self._games(state), self._able(state)
-        share = np.maximum(self.options.share, 1 / np.maximum(able.sum(axis=1), 1))
-        most = share * games.sum(axis=1) + _ROUNDING
-        allowed = np.triu(able)
-        within = allowed & (games <= most[:, None]) & (games <= most)
-        if within.any():  # not if withdrawals have left too few pairs
-            allowed = within
-        opponents, fewest = self._floors(state)
-        if not (opponents.any() or fewest.any()):
-            return allowed, False
-        new = (opponents > 0)[:, None] & (games == 0)
-        helps = new | (fewest > 0)[:, None]
-        score = np.where(allowed, helps.astype(np.intp) + helps.T, 0)
-        return (score == score.max(), True) if score.any() else (allowed, False)
+    def _allowed(self, state: AdaptiveState) -> NDArray[np.bool_]:
+        """Return the pairs that can be chosen, above the diagonal."""
+        options, able, encounters = self.options, self._able(state), self._encounters(state)
+        found = able & permitted(
+            encounters, able, opponents=options.min_opponents, fewest=self._least, share=options.share
+        )
+        return np.triu(found)
 
     def _able(self, state: AdaptiveState) -> NDArray[np.bool_]:
         """Return the pairs of present entrants that may play each other, as a symmetric array."""
@@ -543,16 +534,17 @@ class Adaptive(Format[AdaptiveState]):
             able &= (families[:, None] != families) | (families == "")
         return able
 
-    def _games(self, state: AdaptiveState) -> _Matrix:
+    def _encounters(self, state: AdaptiveState) -> _Matrix:
+        """Return the number of chosen encounters of each pair of present entrants."""
         here = state.here
-        return np.asarray(state.tallies.games[np.ix_(here, here)])
+        return np.asarray(state.tallies.encounters[np.ix_(here, here)])
 
-    def _floors(self, state: AdaptiveState) -> _Places:
-        """Return how many opponents and how many games each present entrant lacks, as two rows."""
-        games, able = self._games(state), self._able(state)
-        opponents = np.minimum(self.options.min_opponents, able.sum(axis=1)) - (games > 0).sum(axis=1)
-        fewest = np.where(able.any(axis=1), self.options.min_games - games.sum(axis=1), 0)
-        return np.maximum(np.array((opponents, fewest)), 0).astype(np.intp)
+    def _lacking(self, state: AdaptiveState) -> NDArray[np.bool_]:
+        """Return which present entrants lack opponents or games."""
+        encounters, able = self._encounters(state), self._able(state)
+        met, others = (encounters > 0).sum(axis=1), able.sum(axis=1)
+        lacks = (met < np.minimum(self.options.min_opponents, others)) | (encounters.sum(axis=1) < self._least)
+        return np.asarray(lacks & (others > 0))
 
     def _seconds(self, state: AdaptiveState) -> _Matrix:
         """Return the expected milliseconds of a game of each pair; equal for all before the first game."""
@@ -788,7 +780,6 @@ class _Choice:
 _RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 _MS_PER_HOUR = 3_600_000
 _PAIR = 2  # games of a pair, the unit of `design`
-_ROUNDING = 1e-9  # games
 _MEDIAN = 0.455  # median of the square of a standard normal variable
 _HALVINGS = 8  # the number of games is known to less than one part in 256
 _STEPS = 12  # points of the expected progress
@@ -820,7 +811,7 @@ def _purpose(known: Posterior, course: Progress, aim: Goal, one: int, other: int
 def _after(known: Posterior, precision: _Matrix) -> Posterior:
     """Return the posterior with more information about each pair, given as a symmetric array in Elo^-2."""
     more = np.diag(precision.sum(axis=1)) - precision
-    return replace(known, covariance=np.linalg.inv(np.linalg.inv(known.covariance) + more))
+    return replace(known, covariance=np.asarray(np.linalg.inv(np.linalg.inv(known.covariance) + more), np.float64))
 
 
 def _in_doubt(course: Progress, each: _Matrix) -> _Matrix:

@@ -75,7 +75,8 @@ class Goal(BaseModel):
 
     @model_validator(mode="after")
     def _one_goal(self) -> Goal:
-        given = self.model_fields_set
+        # A stored goal has all keys, so only values that differ from the defaults count.
+        given = {key for key, field in type(self).model_fields.items() if getattr(self, key) != field.default}
         if self.error is None and self.los is None:
             raise ValueError("a goal must have error or los. Hint: for example goal = { error = 10 }")
         if self.error is not None and self.los is not None:
@@ -265,11 +266,14 @@ def gains(posterior: Posterior, goal: Goal, pending: Vector | None = None) -> Ve
     return np.asarray(each * _quadratic(weighed) / (1 + each * _quadratic(covariance)))
 
 
-def permitted(encounters: Vector, *, opponents: int = 3, fewest: int = 0, share: float = 0.25) -> Truths:
+def permitted(
+    encounters: Vector, able: Truths | None = None, *, opponents: int = 3, fewest: int = 0, share: float = 0.25
+) -> Truths:
     """Return the pairs that may play next, shape (..., n, n), so that no list consists of a single matchup.
 
     Args:
         encounters: Number of encounters of each pair, finished and in progress, shape (..., n, n), symmetric.
+        able: The pairs that may play at all, in the same shape; None for all pairs.
         opponents: Each entrant meets so many different opponents before any pair meets again.
         fewest: Each entrant plays so many encounters before entrants that have played as many meet each other again.
         share: Largest share of one pair in the encounters of an entrant, or twice the even share if that is larger.
@@ -277,12 +281,11 @@ def permitted(encounters: Vector, *, opponents: int = 3, fewest: int = 0, share:
     Returns:
         True for each pair that may play. If the limits leave no pair, all pairs may play.
     """
-    count = encounters.shape[-1]
-    distinct = ~np.eye(count, dtype=np.bool_)
-    total, met = encounters.sum(axis=-1), (encounters > 0).sum(axis=-1)
-    most = np.maximum(1, np.floor(max(share, 2 / max(count - 1, 1)) * (total + 1)))
+    distinct = ~np.eye(encounters.shape[-1], dtype=np.bool_) if able is None else able
+    total, met, others = encounters.sum(axis=-1), (encounters > 0).sum(axis=-1), distinct.sum(axis=-1)
+    most = np.maximum(1, np.floor(np.maximum(share, 2 / np.maximum(others, 1)) * (total + 1)))
     low = np.minimum(most[..., :, None], most[..., None, :])
-    lonely, late = met < min(opponents, count - 1), total < fewest
+    lonely, late = met < np.minimum(opponents, others), total < fewest
     shared = distinct & (encounters + 1 <= low)
     found = distinct
     for allowed in (

@@ -219,7 +219,8 @@ class ReportPages:
         number = address.removeprefix("games/").removesuffix(".html")
         if not (number.isascii() and number.isdigit() and len(number) < 10 and address.endswith(".html")):
             return None
-        for row in islice(game_rows(cached.log, cached.review, int(number), int(number)), 1):
+        review, place = cached.review, int(number)
+        for row in islice(game_rows(cached.log, review.encounters, place, place, review.purposes), 1):
             return game_page(row, cached.site)
         return None
 

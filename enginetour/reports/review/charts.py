@@ -16,7 +16,6 @@ from enginetour.reports.charts.curves import Curve, Point
 from enginetour.reports.charts.output import CHART_WIDTH
 from enginetour.reports.review.engines import opponents_of
 from enginetour.reports.review.fairness import Fairness, fairness_of
-from enginetour.reports.review.goal import GoalReview
 from enginetour.reports.review.lists import ListHistory, RatingPath, history_of, list_history
 from enginetour.reports.review.tournament import crosstable_rows
 from enginetour.reports.sheet import format_count
@@ -76,17 +75,6 @@ def bubble_picture(
     false.
     """
     return bubble_chart(round_robins(notes, games), placed, title=title, by_games=by_games, width=width)
-
-
-def goal_picture(goal: GoalReview, width: float = CHART_WIDTH) -> Picture | None:
-    """Return a chart of the value of an adaptive tournament's goal after each choice, and what is still expected."""
-    if len(goal.course) < _MIN_GAMES:
-        return None
-    lines = [Curve("so far", tuple(Point(games, value) for games, value in goal.course))]
-    if goal.outlook.expected:
-        lines.append(Curve("expected", tuple(Point(games, value) for games, value in goal.outlook.expected)))
-    what = "largest error (Elo)" if goal.by_error else "likelihood"
-    return curves.goal_chart(lines, wanted=goal.outlook.wanted, title=f"Progress: {what}", width=width)
 
 
 def opponents_picture(rating: float | None, faced: Sequence[lists.OpponentScore]) -> Picture | None:

@@ -10,8 +10,14 @@ from typing import Any
 from enginetour.formats.adaptive import Adaptive, Outlook
 from enginetour.formats.base import Format
 from enginetour.model.game import Note
+from enginetour.reports.charts import curves
+from enginetour.reports.charts.canvas import Picture
+from enginetour.reports.charts.curves import Curve, Point
+from enginetour.reports.charts.output import CHART_WIDTH
 from enginetour.reports.sheet import Column, Sheet, format_count
 from enginetour.store.games import GameLine
+
+_FEWEST_POINTS = 10  # choices; a chart of fewer choices is not useful
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +115,14 @@ def purposes_sheet(review: GoalReview) -> Sheet:
         for purpose, count in encounters.most_common()
     )
     return Sheet("purposes of the encounters", columns, rows)
+
+
+def goal_picture(goal: GoalReview, width: float = CHART_WIDTH) -> Picture | None:
+    """Return a chart of the value of an adaptive tournament's goal after each choice, and what is still expected."""
+    if len(goal.course) < _FEWEST_POINTS:
+        return None
+    lines = [Curve("so far", tuple(Point(games, value) for games, value in goal.course))]
+    if goal.outlook.expected:
+        lines.append(Curve("expected", tuple(Point(games, value) for games, value in goal.outlook.expected)))
+    what = "largest error (Elo)" if goal.by_error else "likelihood"
+    return curves.goal_chart(lines, wanted=goal.outlook.wanted, title=f"Progress: {what}", width=width)

@@ -22,7 +22,7 @@ from enginetour.reports.ratinglist import matrix_sheet
 from enginetour.reports.review import charts, fairness
 from enginetour.reports.review import lists as histories
 from enginetour.reports.review.engines import EngineReview, engine_facts, opponents_table
-from enginetour.reports.review.goal import GoalReview, purposes_sheet
+from enginetour.reports.review.goal import GoalReview, goal_picture, purposes_sheet
 from enginetour.reports.review.lists import ListedEngine, ListHistory, ListReview
 from enginetour.reports.review.tournament import TournamentReview, leaders_note
 from enginetour.reports.sheet import WIDE_COLUMNS, Column, Sheet, format_count, safe_text
@@ -141,7 +141,7 @@ def _bubble_page(review: TournamentReview, site: Site) -> str:
 
 def _goal_page(review: TournamentReview, goal: GoalReview, site: Site) -> str:
     here, left = "goal.html", "" if review.facts.finished else goal.left
-    chart, purposes = _both_widths(partial(charts.goal_picture, goal)), purposes_sheet(goal)
+    chart, purposes = _both_widths(partial(goal_picture, goal)), purposes_sheet(goal)
     return render_page(here, site=site, here=here, goal=goal, left=left, chart=chart, purposes=purposes)
 
 

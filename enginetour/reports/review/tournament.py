@@ -609,10 +609,17 @@ def encounters_of(games: Iterable[GameLine]) -> Encounters:
 
 
 def game_rows(
-    log: TournamentReader, review: TournamentReview, first: int = 1, last: int | None = None
+    log: TournamentReader,
+    encounters: Encounters,
+    first: int = 1,
+    last: int | None = None,
+    purposes: Mapping[int, str] | None = None,
 ) -> Iterator[GamePage]:
-    """Yield the pages of the games `first` to `last` in order. Games are numbered from 1 without gaps."""
-    newest, encounters, purposes = log.last_number, review.encounters, review.purposes
+    """Yield the pages of the games `first` to `last` in order. Games are numbered from 1 without gaps.
+
+    `purposes` has what the encounters of an adaptive tournament are for, by the round of their games.
+    """
+    newest, purposes = log.last_number, purposes or {}
     for stored in log.full_games(first, last=last):
         number, pairing = stored.number, stored.game.pairing
         same = encounters.get((frozenset(pairing.pair), pairing.meeting), ())

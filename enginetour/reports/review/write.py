@@ -309,10 +309,12 @@ def write_report(
         wanted = list(troubled | dict.fromkeys(line.number for line in review.games))
         command = shlex.join(["enginetour", "report", "-t", review.facts.name, "--edition", str(review.facts.edition)])
         site, pages = report_site(review, single=True), partial(report_pages, review)
-        games = (row for number in wanted for row in game_rows(log, review, number, number))
+        found, purposes = review.encounters, review.purposes
+        games = (row for number in wanted for row in game_rows(log, found, number, number, purposes))
         return _one_file(target, _single_text(site, pages, command, games, len(wanted)))
     site = report_site(review)
-    played = ((f"games/{row.number}.html", partial(game_page, row, site)) for row in game_rows(log, review))
+    rows = game_rows(log, review.encounters, purposes=review.purposes)
+    played = ((f"games/{row.number}.html", partial(game_page, row, site)) for row in rows)
     assets = {name: read_asset(name) for name in GAME_ASSETS} | {"pieces.js": game.pieces_script()}
     count = write_directory(target, chain(report_pages(review, site), played), assets, before_page=before_page)
     return WrittenReport(target / "index.html", count)
