@@ -1,8 +1,8 @@
 """``python -m benches``: run benchmarks and print times with their ratios to a baseline. Nothing is asserted.
 
 Ratios, unlike times, can be compared between machines. Each round measures subject and baseline. The output has the
-median of the rounds, with the fastest and the slowest round in parentheses. The benchmark of clusters is separate: see
-`cluster --help`.
+median of the rounds, with the fastest and the slowest round in parentheses. The benchmark of clusters and the
+calibration of forecasts are separate: see `cluster --help` and `forecast --help`.
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ def main() -> None:
         from benches import cluster  # here, because it needs Dask
 
         cluster.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["forecast"]:
+        from benches import forecasting  # here, because it is a simulation of several minutes
+
+        forecasting.main(sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"benchmarks to run, default all: {', '.join(PARTS)}")

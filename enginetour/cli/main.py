@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "pair": ("Play", "pairing", "pair", "Pair the next round of another program's tournament"),
     "simulate": ("Play", "simulate", "simulate", "Simulate tournament formats without engines"),
     "status": ("Running tournament", "reading", "status", "Show progress, games in progress and estimated end"),
+    "forecast": ("Running tournament", "forecast", "forecast", "Simulate the rest: games, hours, places, winner"),
     "concurrency": ("Running tournament", "changing", "concurrency", "Set the number of concurrent games"),
     "machines": ("Running tournament", "changing", "machines", "List or drain the machines of a cluster"),
     "pause": ("Running tournament", "changing", "pause", "Pause a running tournament (start no new games)"),
@@ -78,6 +79,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("new", "create"), ("init",)),
     **dict.fromkeys(("validate", "test"), ("check",)),
     **dict.fromkeys(("web", "live"), ("serve",)),
+    **dict.fromkeys(("predict", "eta"), ("forecast",)),
 }
 
 # Commands that start engines or reach a running tournament; the others work on each system that has Python.

@@ -121,11 +121,13 @@ class TournamentChoice:
         db: the database; None for the database of the workspace.
         name: name of the tournament; None for the newest tournament.
         edition: number of the edition; None for the newest edition.
+        config: the configuration file that names the tournament, if the user gave it.
     """
 
     db: Address | None = None
     name: str | None = None
     edition: int | None = None
+    config: Path | None = None
 
     @property
     def database(self) -> Address:
@@ -200,8 +202,9 @@ def tournament_option(command: F) -> F:
         if name is not None and which is not None:
             what = f"two tournaments are named: {which!r} and {name!r}"
             raise UsageRefused(what, place="-t", step="name one of them")
+        config = Path(which or name or "") if _is_config(which or name) else None
         name, db = _named(which or name, db)
-        return command(*args, chosen=TournamentChoice(db, name, edition), **given)
+        return command(*args, chosen=TournamentChoice(db, name, edition, config), **given)
 
     words = "Name of the tournament, or its configuration file."
     option = click.option(

@@ -71,6 +71,9 @@ def wrap_sentences(text: str) -> str:
     return "\n".join(map(wrapper.fill, text.splitlines()))
 
 
+_FORECAST_CPU_S = 0.5  # processor time for the forecast of a stopped tournament
+
+
 def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoice]:
     """Return the status, and the tournament choice with the edition that the status describes."""
     told = chosen.ask_running({"do": "status"})
@@ -78,6 +81,7 @@ def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoi
         status, named = told
         edition = str(status["tournament"]).removeprefix(f"{named.name} #")
         return _without_ok(status), replace(named, edition=int(edition) if edition.isdecimal() else 1)
+    from enginetour.reports.forecast import FEWEST, limit_cpu, prospect_at
     from enginetour.reports.progress import recorded_progress, status_json
     from enginetour.store.replay import fold
     from enginetour.tournament.control import ask, socket_path
@@ -90,7 +94,11 @@ def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoi
         with log.database.snapshot():  # after the request, so that it includes all games of a run that has just ended
             format_, state = fold(log)
             progress = recorded_progress(log, format_, state)
-            return status_json(progress, "stopped" if format_.offers(state) else "finished"), same
+            if not format_.offers(state):
+                return status_json(progress, "finished"), same
+            found = prospect_at(log, format_, state).forecast(going_on=limit_cpu(_FORECAST_CPU_S, fewest=0))
+            progress.forecast = found.to_json() if found.simulations >= FEWEST else None
+            return status_json(progress, "stopped"), same
 
 
 def _without_ok(answer: Mapping[str, Any]) -> dict[str, object]:

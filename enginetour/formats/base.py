@@ -45,6 +45,8 @@ class Format(Protocol[S]):
     """
 
     version: int
+    # Kind of the notes that record that an entrant (field `engine`) leaves, and the words for it; None: there are none.
+    departure: tuple[str, str] | None = None
 
     def start(self, entrants: tuple[Entrant, ...]) -> S:
         """Return the state before the first game; `entrants` are in order of strength, best first."""

@@ -105,6 +105,7 @@ class Bubble(Format[BubbleState]):
     """
 
     version = 1
+    departure = ("drop", "drops out")
 
     def __init__(self, options: BubbleOptions, *, due: Iterable[PlannedWithdrawal] = ()) -> None:
         self.options = options

@@ -9,20 +9,21 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from math import isfinite, sqrt
+from math import exp, isfinite, log, sqrt
 from statistics import NormalDist, fmean, median, quantiles, stdev
 from typing import Any, Self
 
 import numpy as np
 from pydantic import ValidationError
 
-from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, system_name
+from enginetour.formats.base import SYSTEMS, Format, S, make_format, options_model, system_name
 from enginetour.formats.pairing.field import Dice
 from enginetour.model import task
 from enginetour.model.errors import InputRefused, UsageRefused, did_you_mean
 from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing, StandingsRow
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.likelihood import fit
+from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.priors import PhantomDraws
 
 # Simulated engines: true strengths, prior ratings, and results of their games.
@@ -50,6 +51,31 @@ class SimulationModel:
         share = expected_score(white - black + self.white)
         drawn = self.draws * (1 - abs(2 * share - 1))
         return share - drawn / 2, drawn, 1 - share - drawn / 2
+
+
+_NATURAL = log(10) / ELO_SCALE  # natural units per Elo point
+
+
+@dataclass(frozen=True, slots=True)
+class DavidsonModel(SimulationModel):
+    """Engines whose results have the probabilities of Davidson 1970, the model of rating lists.
+
+    Differences are in Elo points between equal engines. `nu` is the draw parameter; the field `draws` is not used.
+    """
+
+    nu: float = 1.6
+
+    def chances(self, white: float, black: float) -> tuple[float, float, float]:
+        """Return the probabilities of a White win, a draw and a Black win."""
+        half = (white - black + self.white) / elo_per_natural(self.nu) / 2
+        won, lost = exp(half), exp(-half)
+        every = won + self.nu + lost
+        return won / every, self.nu / every, lost / every
+
+
+def elo_per_natural(nu: float) -> float:
+    """Return the Elo points of one natural unit of Davidson's model between equal engines."""
+    return 2 / (2 + nu) / _NATURAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +144,7 @@ def _normal(*words: object) -> float:
     return _NORMAL.inv_cdf(_share(*words))
 
 
-_TWO = 2  # entrants of a match; its games are played one by one, because a sequential test can end it after any game
+_TWO = 2  # entrants of a match; a sequential test can end it after any game, so each game is followed by a check
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +160,27 @@ def simulate(format_: Format[Any], population: Population) -> SimulatedTournamen
     """Play all games of a format; raise ValueError if the format does not accept the field."""
     state = format_.start(population.entrants)
     bounds = format_.remaining(state)
-    games: list[tuple[Pairing, Outcome]] = []
+    rounds, state = play_on(format_, state, population)
+    games = tuple(game for played in rounds for game in played)
+    return SimulatedTournament(games, format_.standings(state), bounds)
+
+
+def play_on(format_: Format[S], state: S, population: Population) -> tuple[list[list[tuple[Pairing, Outcome]]], S]:
+    """Play all remaining games of a tournament from any state.
+
+    Return the games in playing order, in one list for the games that the format offers together, and the last state.
+    """
+    rounds: list[list[tuple[Pairing, Outcome]]] = []
     while offers := format_.offers(state):
-        for pairing in offers[:1] if len(population.entrants) == _TWO else offers:
+        played: list[tuple[Pairing, Outcome]] = []
+        for pairing in offers:
             outcome = population.outcome(pairing)
-            games.append((pairing, outcome))
+            played.append((pairing, outcome))
             state = format_.step(state, GameFinished(pairing, outcome))
-    return SimulatedTournament(tuple(games), format_.standings(state), bounds)
+            if len(population.entrants) == _TWO and not format_.remaining(state)[1]:
+                break
+        rounds.append(played)
+    return rounds, state
 
 
 # Accuracy: rank correlation with the true strengths, whether the best engine is ranked first, and balance of the games.

@@ -17,6 +17,7 @@ from enginetour.model.game import Game, Pairing, StandingsRow, format_fixed
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of
 from enginetour.ratings.sequential import OPEN_GAMES, MatchTest
 from enginetour.reports import sprt
+from enginetour.reports.forecast import forecast_lines
 from enginetour.reports.games import format_endings
 from enginetour.reports.pgn import clamp_score, format_score, is_mate_score, move_number
 from enginetour.reports.sheet import Column, Sheet, format_duration, format_points, safe_text
@@ -245,6 +246,7 @@ class Progress:
     )  # slot -> end of its warning, event
     stop_at: float | None = None  # UTC seconds after which no game starts (--stop-at)
     scale: str | None = None  # scale of the entrants' ratings: elo, go, or None if unknown
+    forecast: Mapping[str, Any] | None = None  # the newest document of `enginetour forecast`
     _format: Any = None
     _state: Any = None
     _running: RunView | None = None
@@ -483,6 +485,7 @@ def format_status(found: Mapping[str, Any]) -> str:
         from enginetour.reports.starts import starts_lines
 
         lines += map(safe_text, starts_lines(starts))
+    lines += forecast_lines(found["forecast"]) if "forecast" in found else []
     lines += [safe_text(f"warning: {text}") for text in found.get("warnings", ())]
     return "\n".join(line for line in lines if line)
 
@@ -557,4 +560,5 @@ def status_json(picture: Progress, state: str) -> dict[str, Any]:
         **({"stop_at": iso_timestamp(picture.stop_at)} if picture.stop_at is not None else {}),
         **({"starts": picture.starts} if picture.starts else {}),
         **({"sprt": sprt.sprt_json(*picture.test)} if picture.test else {}),
+        **({"forecast": dict(picture.forecast)} if picture.forecast and picture.remaining[1] else {}),
     }

@@ -464,6 +464,15 @@ def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
             yield GameConditions.model_construct(**row._mapping)
 
 
+def game_durations(log: TournamentReader) -> dict[tuple[str, str], tuple[int, float, float]]:
+    """Return the number of games that count, the sum of their seconds and of its squares, by (White, Black)."""
+    seconds = GAMES.c.ended_unix - GAMES.c.started_unix
+    sums = func.count(), func.sum(seconds), func.sum(seconds * seconds)
+    rows = select(GAMES.c.white, GAMES.c.black, *sums).where(GAMES.c.tournament == log.id, STANDING)
+    found = log.database.rows(rows.group_by(GAMES.c.white, GAMES.c.black))
+    return {(row[0], row[1]): (row[2], float(row[3]), float(row[4])) for row in found}
+
+
 # A game lost by a fault (for example a crash at the first move), or without a final position, is never a repetition.
 _SINGLE = case((or_(GAMES.c.culprit != "", GAMES.c.final_fen == ""), GAMES.c.id), else_=0)
 # Games with the same values are repetitions. The packed moves are not compared: the same final position after the same

@@ -27,6 +27,7 @@ from enginetour.model.game import Game as PlayedGame
 from enginetour.model.game import Opening, Pairing
 from enginetour.ratings.ratinglist import RatingList
 from enginetour.ratings.sequential import ERROR, MatchTest, Model, Sprt, match_test
+from enginetour.reports.forecast import prospect_of
 from enginetour.reports.games import game_row
 from enginetour.reports.pgn import game_pgn
 from enginetour.reports.progress import status_json
@@ -171,6 +172,29 @@ class Database:
             log = self._store.tournament(tournament, edition)
             format_, state = fold(log)
             return [*map(dict, standings_sheet("", format_.standings(state), log.odds_by_entrant()).rows)]
+
+    def forecast(
+        self,
+        tournament: str | None = None,
+        *,
+        edition: int | None = None,
+        concurrency: int | None = None,
+        simulations: int = 300,
+    ) -> dict[str, Any]:
+        """Simulate the rest of a tournament, and return the document of `enginetour forecast --json`.
+
+        Args:
+            tournament: name of the tournament; None for the newest.
+            edition: number of the edition; None for the newest.
+            concurrency: number of concurrent games; None for that of the configuration.
+            simulations: number of simulated tournaments.
+
+        Raises:
+            TourError: There is no such tournament or edition, or it has ended.
+        """
+        with self._readable(), self._store.database.snapshot():
+            prospect = prospect_of(self._store.tournament(tournament, edition), concurrency)
+        return prospect.forecast(simulations).to_json()
 
     def ratings(
         self,

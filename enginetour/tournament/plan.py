@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from enginetour.engines.enginefile import EngineEntry
@@ -24,7 +23,7 @@ from enginetour.model.errors import InputRefused, StoreRefused, UsageRefused, su
 from enginetour.model.game import Entrant, Pairing
 from enginetour.model.plugins import UnknownName, refuse_missing
 from enginetour.model.task import DeclaredOption, EngineSpec, GameTask, Rules, Side
-from enginetour.model.timecontrol import TimeControl
+from enginetour.model.timecontrol import LONG_GAME
 from enginetour.model.variants import STANDARD
 from enginetour.openings.books import HeldGames
 from enginetour.openings.choice import BUILT_IN, READERS, OpeningBook, OpeningScope, load_opening_book
@@ -583,9 +582,6 @@ def refuse_few_files(slots: int) -> None:
 
 # Estimate before the first game: number of games, hours, warnings.
 
-# Moves of a long game between engines; CCRL's games have 60 to 70 on average.
-_LONG_GAME = 80
-
 
 def estimate_duration(plan: Plan) -> dict[str, Any]:
     """Estimate the games (fewest, most, likely) and an upper limit of their hours, with warnings, ready for JSON.
@@ -599,7 +595,7 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
     sides = plan.sides.values()
     moves, speed = long_game_moves(plan), _speed(plan)
     controls = [tc for side in sides for tc in side.controls]
-    longest = [_longest_s(tc if speed is None else tc.scaled(1 / speed, nodes=False), moves) for tc in controls]
+    longest = [(tc if speed is None else tc.scaled(1 / speed, nodes=False)).seconds(moves) for tc in controls]
     hours = None
     if all(seconds is not None for seconds in longest):
         hours = most * 2 * max(seconds or 0.0 for seconds in longest) / 3600
@@ -642,7 +638,7 @@ def _beyond_hours(plan: Plan, longest: Sequence[float | None]) -> Iterator[str]:
 
 def long_game_moves(plan: Plan) -> int:
     """Return the number of moves per game that the estimate of the time uses."""
-    return min(_LONG_GAME, plan.config.play.max_moves)
+    return min(LONG_GAME, plan.config.play.max_moves)
 
 
 def _speed(plan: Plan) -> float | None:
@@ -666,30 +662,3 @@ def _again(plan: Plan, most: int) -> Iterator[str]:
         again = f"{pair - 2 * openings} of {pair} games of a pair are expected to repeat earlier games"
         why = f"without a clock and with {format_count(openings, 'opening')}"
         yield f"{why}, {again}; ratings count them as new games"
-
-
-# Share of the time of a long game that an average game takes: 0.75 to 0.85 for engines of Debian (measured).
-_USUAL_SHARE = 0.8
-
-
-def expected_seconds(controls: Iterable[TimeControl]) -> float | None:
-    """Return the expected seconds of a game with these time controls, or None if one of them has no time limit."""
-    longest = [_longest_s(tc, _LONG_GAME) for tc in controls]
-    known = [seconds for seconds in longest if seconds is not None]
-    return 2 * _USUAL_SHARE * fmean(known) if len(known) == len(longest) else None
-
-
-def _longest_s(tc: TimeControl, moves: int) -> float | None:
-    if tc.movetime_ms is not None:
-        return moves * tc.movetime_ms / 1000
-    if not tc.stages or tc.hourglass:
-        return None
-    number, used = 0, 0
-    while True:
-        stage = tc.stage(number)
-        length = min(stage.moves or moves, moves)
-        used += stage.base_ms + length * stage.increment_ms
-        moves -= length
-        number += 1
-        if not moves:
-            return used / 1000

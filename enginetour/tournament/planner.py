@@ -35,14 +35,14 @@ from enginetour.formats.simulation import SimulationModel
 from enginetour.interop.toml import ConfigDraft, read_toml
 from enginetour.model.errors import TourError, UsageRefused, usage_errors
 from enginetour.model.game import Entrant
-from enginetour.model.timecontrol import TimeControl
+from enginetour.model.timecontrol import TimeControl, expected_seconds
 from enginetour.reports.sheet import Sheet, format_count, format_duration
 from enginetour.reports.sprt import plan_sheet
 from enginetour.store.address import Address, database_of, workspace_of
 from enginetour.store.database import database_exists
 from enginetour.tournament.config.sections import listed_order
 from enginetour.tournament.config.write import chosen_engines, new_names, placeholders, write_draft
-from enginetour.tournament.plan import FEWEST, expected_seconds, prepare, refuse_few
+from enginetour.tournament.plan import FEWEST, prepare, refuse_few
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

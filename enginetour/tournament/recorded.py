@@ -20,6 +20,7 @@ from enginetour.tournament import run
 from enginetour.tournament.changes import RunController, TournamentEditor
 from enginetour.tournament.control import ControlServer, socket_path
 from enginetour.tournament.events import EventLog, RunEvents, Sink, catch_up
+from enginetour.tournament.forecasting import ForecastRefresher
 from enginetour.tournament.plan import overload_warnings, refuse_few_files, refuse_overload
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Screen, Watcher
 from enginetour.tournament.watching import (
@@ -125,7 +126,9 @@ class RecordedRun:
         last = self._catch_up(event_log)
         own: Sequence[Sink] = () if idle else (event_log, *self._notifiers(closing), broadcast.publish, *sinks)
         events = RunEvents(log.title, own)
-        watcher = RunWatcher(self.progress, self._exports, screen, broadcast, events, *watchers)
+        outlook = ForecastRefresher(self.progress, (log.name, log.edition), plan.database, broadcast.publish)
+        closing.callback(outlook.close)
+        watcher = RunWatcher(self.progress, self._exports, screen, broadcast, events, outlook, *watchers)
 
         def begin(scheduler: Scheduler, editor: TournamentEditor) -> Sequence[AbstractContextManager[Any]]:
             ready(scheduler)

@@ -175,7 +175,8 @@ class PgnExport(Watcher):
 #            tc, at
 # move       slot, ply, uci, san, score, depth, nodes, pv, elapsed_ms, clock_ms, clocks, at (UTC seconds, of the slot)
 # end        slot, outcome, cause
-# progress   the fields of `status --json` without `playing`: games_done, remaining, eta, state, slots, ...
+# progress   the fields of `status --json` without `playing` and `forecast`: games_done, remaining, eta, slots, ...
+# forecast   the fields of `forecast --json`, from time to time
 # others     the fields of the event log, with `at` as text
 #
 # Moves may be missing if the machine was too busy to send them; gaps in `ply` show that.
@@ -213,7 +214,8 @@ class Broadcast(Watcher):
         if now == self._published:
             return
         self._published = now
-        found = {key: value for key, value in status_json(picture, state).items() if key not in ("playing", "starts")}
+        left_out = ("playing", "starts", "forecast")
+        found = {key: value for key, value in status_json(picture, state).items() if key not in left_out}
         self.publish({"event": "progress", **found, "slots": scheduler.slots})
 
 

@@ -27,6 +27,7 @@ from enginetour import __version__
 from enginetour.model.errors import TourError, UsageRefused, suggest
 from enginetour.model.game import Outcome
 from enginetour.reports import documents
+from enginetour.reports.forecast import limit_cpu, prospect_at
 from enginetour.reports.games import game_row
 from enginetour.reports.pgn import export_pgn, game_pgn
 from enginetour.reports.ratinglist import list_json
@@ -57,6 +58,7 @@ _MOST_KEPT_BYTES = 32 << 20
 _MOST_WAITING = 64  # requests that wait for the database; further ones are asked to try again later
 _MOST_ROWS = 1000
 _MOST_NUMBER = (1 << 31) - 1
+_FORECAST_CPU_S = 1.0  # processor time for a forecast, during which no other request reads the database
 _CONFIDENCE = 95.0  # percent, as `ratings` without options
 
 _Slug = Annotated[str, Path(description="slug of a tournament, as in /tournaments", max_length=200)]
@@ -158,6 +160,7 @@ class Api:
             ("/tournaments/{slug}/incidents", self.incidents, schemas.Incidents),
             ("/tournaments/{slug}/ratings", self.tournament_ratings, schemas.Ratings),
             ("/tournaments/{slug}/next", self.tournament_next, schemas.Next),
+            ("/tournaments/{slug}/forecast", self.forecast, schemas.Forecast),
             ("/tournaments/{slug}/live", self.live, schemas.Live),
             ("/tournaments/{slug}/live.pgn", self.live_pgn, _PGN),
             ("/tournaments/{slug}/events", self.events, _EVENTS),
@@ -329,6 +332,23 @@ class Api:
 
         return await self._answer(request, entry, make)
 
+    async def forecast(self, request: Request, slug: _Slug) -> Response:
+        """Return the forecast of a tournament: the newest one of its run, or one that is computed now."""
+        entry = self._found(slug)
+        if self._hub.runs(entry):
+            if not (found := self._hub.live(entry).forecast):
+                raise HTTPException(404, "the run has no forecast yet; the first one takes half a minute")
+            return _untagged(found)
+
+        def make(_: Store, standings: StandingsCache) -> _Document:
+            fold = standings.fold(entry)
+            if not fold.format.offers(fold.state):
+                raise HTTPException(404, f"{entry.title} has ended, so there is nothing to forecast")
+            rest = prospect_at(fold.log, fold.format, fold.state).forecast(going_on=limit_cpu(_FORECAST_CPU_S))
+            return rest.to_json()
+
+        return await self._answer(request, entry, make, extra="-stopped")
+
     async def live(self, slug: _Slug) -> Response:
         """Return the games in progress, standings, and the last games and incidents."""
         live = await self._hub.ready(self._found(slug))
@@ -352,7 +372,7 @@ class Api:
         return _answers(tag, body, _PGN)[_has(request.scope, tag)]
 
     async def events(self, slug: _Slug) -> Response:
-        """Return server-sent events: `all`, then `board`, `table`, `progress`, `game-line` and `incident-line`."""
+        """Return server-sent events: `all`, then `board`, `table`, `progress`, `forecast` and lines of games."""
         live = await self._hub.ready(self._found(slug))
         return self._stream(live.listeners, live.add_listener)
 

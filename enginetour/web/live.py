@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, Termination
 from enginetour.model.variants import VARIANTS, board_of
+from enginetour.reports.forecast import forecast_sheet
 from enginetour.reports.pgn import format_score, game_pgn
 from enginetour.reports.sheet import safe_text
 
@@ -272,6 +273,9 @@ _REST = 4  # times the duration of the last update; limits the updates of many b
 _REPORTED_EVENTS = ("suspended", "withdrawn", "paused", "resumed", "slots", "asked", "disk-low", "trouble")
 
 
+_NOT_PROGRESS = ("event", "ok", "playing", "forecast")
+
+
 class LiveTournament:
     """The live state of one tournament. It is used in the event loop only. Without listeners, an event costs little."""
 
@@ -281,6 +285,7 @@ class LiveTournament:
         self.games: dict[int, LiveGame] = {}
         self.progress: dict[str, Any] = {}
         self.table: dict[str, Any] = {}
+        self.forecast: dict[str, Any] = {}  # the newest forecast; empty if there is none
         self.lines: deque[dict[str, Any]] = deque(maxlen=MAX_LINES)
         self.incidents: deque[dict[str, Any]] = deque(maxlen=MAX_LINES)
         self.listeners: set[Listener] = set()
@@ -296,6 +301,7 @@ class LiveTournament:
         self.running = True
         self.games = {int(game["slot"]): LiveGame(game) for game in status.get("playing", ()) if "slot" in game}
         self._set_progress(status)
+        self.forecast = dict(status.get("forecast") or {})
         self.stale, self.whole = True, False
         self.send_all()
 
@@ -314,6 +320,7 @@ class LiveTournament:
         """Mark the tournament as stopped or finished, and remove its boards."""
         self.running = False
         self.games.clear()
+        self.forecast = {}
         state = "finished" if list(self.progress.get("remaining", ())) == [0, 0] else "stopped"  # until the log is read
         self.progress = {**self.progress, "state": state, "eta": None, "eta_range": None}
         self.stale = True
@@ -330,6 +337,9 @@ class LiveTournament:
             self.whole = self.whole and event.get("games_done", 0) >= self.progress.get("games_done", 0)
             self._set_progress(event)
             self.send("progress", "progress", self.progress)
+        elif kind == "forecast":
+            self.forecast = {key: value for key, value in event.items() if key != "event"}
+            self.send("forecast", "forecast", _forecast_texts(self.forecast))
         elif kind == "game":
             self._finished(event)
         elif kind in ("incident", "warning"):
@@ -356,7 +366,7 @@ class LiveTournament:
         self._schedule_boards()
 
     def _set_progress(self, status: Mapping[str, Any]) -> None:
-        self.progress = {key: value for key, value in status.items() if key not in ("event", "ok", "playing")}
+        self.progress = {key: value for key, value in status.items() if key not in _NOT_PROGRESS}
 
     def _finished(self, event: Mapping[str, Any]) -> None:
         self.stale = True
@@ -379,6 +389,7 @@ class LiveTournament:
         return {
             "running": self.running,
             "progress": self.progress,
+            "forecast": _forecast_texts(self.forecast),
             "games": {str(slot): game.to_json(whole=True) for slot, game in sorted(self.games.items())},
             "table": self.table,
             "lines": list(self.lines),
@@ -418,6 +429,15 @@ class LiveTournament:
             self.send(f"board {slot}", "board", {"slot": slot, **self.games[slot].to_json()})
         self._changed.clear()
         self._due_at = asyncio.get_running_loop().time() + max(UPDATE_INTERVAL_S, _REST * (thread_time() - begun))
+
+
+def _forecast_texts(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a forecast as a page shows it: its table and notes; empty without a forecast."""
+    if not found:
+        return {}
+    sheet = forecast_sheet(found)
+    columns = [{"header": safe_text(column.header), "left": column.left} for column in sheet.columns]
+    return {"title": sheet.title, "columns": columns, "rows": sheet.cells()[:MAX_LINES], "notes": list(sheet.notes)}
 
 
 def _as_it_counts(line: dict[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:

@@ -179,6 +179,48 @@ _Starts = _type(
     },
     "Who starts where in a tournament in rounds.",
 )
+_QUANTILES = _about(dict[str, float], "p10, p50 and p90: the values that are exceeded in 90, 50 and 10 % of them")
+_Chances = _type(
+    "EntrantForecast",
+    {
+        "name": _about(str, "name of the entrant"),
+        "wins": _about(float, "probability of the first place; engines that share it share the probability"),
+        "mean_place": _about(float | None, "mean rank; null: never ranked"),
+        "places": _about(dict[str, float], "probability of each rank"),
+        "leaves_next": _about(
+            float | None, "probability of being the next entrant that leaves; null: not in this format"
+        ),
+    },
+    "The chances of an entrant.",
+)
+_FORECAST = {
+    "tournament": _about(str, "title of the tournament"),
+    "system": _about(str, "name of the format"),
+    "games_done": _about(int, "number of finished games"),
+    "concurrency": _about(int, "number of concurrent games that is assumed"),
+    "simulations": _about(int, "number of simulations"),
+    "remaining_games": _QUANTILES,
+    "remaining_hours": _about(dict[str, float] | None, "quantiles; null: the duration of a game is unknown"),
+    "entrants": (list[_Chances], ...),  # type: ignore[valid-type]
+    "leaving": _about(str | None, "the word of the format for an entrant that leaves; null: no such event"),
+    "verdicts": _about(dict[str, float] | None, "probability of each verdict of a test; null: no test"),
+}
+Forecast = _document("Forecast", "What is expected of the rest of a tournament, by simulation.", _FORECAST)
+_ForecastColumn = _type(
+    "ForecastColumn",
+    {"header": _about(str, "header of the column"), "left": _about(bool, "true if its texts are aligned to the left")},
+)
+_ForecastTexts = _type(
+    "ForecastTexts",
+    {
+        "title": _if_any(str, "title of the table"),
+        "columns": _if_any(list[_ForecastColumn], "columns of the table"),  # type: ignore[valid-type]
+        "rows": _if_any(list[list[str]], "rows of the table"),
+        "notes": _if_any(list[str], "notes below the table"),
+    },
+    "A forecast as the live page shows it.",
+)
+
 _PROGRESS = {
     "tournament": _about(str, "title of the tournament"),
     "system": _columns(TournamentEntry)["system"],
@@ -195,6 +237,7 @@ _PROGRESS = {
     "stop_at": _if_any(datetime, "time after which no game starts, UTC; missing: none"),
     "starts": _if_any(_Starts, "who starts where; missing: after round 1, without rounds, or in a live document"),
     "sprt": _if_any(_Test, "the sequential test; missing: none"),
+    "forecast": _if_any(_type("StatusForecast", _FORECAST), "the newest forecast, as in `forecast`; missing: none"),
     "slots": _if_any(int, "number of concurrent games; missing: the tournament does not run"),
 }
 _Progress = _type("Progress", _PROGRESS, "The progress of a tournament, as `status` shows it.")
@@ -475,6 +518,7 @@ Live = _document(
     {
         "running": _about(bool, "true while games are played"),
         "progress": (_Progress, ...),
+        "forecast": _about(_ForecastTexts, "the newest forecast as texts; empty: there is none"),
         "games": _about(dict[str, _Board], "games in progress by the number of their slot"),  # type: ignore[valid-type]
         "table": (_LiveTable, ...),
         "lines": _about(list[_LiveLine], "the last games, oldest first"),  # type: ignore[valid-type]

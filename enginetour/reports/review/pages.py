@@ -102,6 +102,7 @@ def _index_page(review: TournamentReview, site: Site) -> str:
         standings=standings.standings_sheet("standings", review.standings, review.odds),
         orders=None if review.bubble is None else orders_sheet(review.standings, review.by_rating),
         test=review.test,
+        forecast=review.forecast,
         summary=review.summary,
         course=_both_widths(partial(charts.best_scores_picture, review.standings, review.games)),
         advice=review.advice,

@@ -21,6 +21,7 @@ from enginetour.ratings.ratinglist import RatingList, Row
 from enginetour.reports import sprt
 from enginetour.reports.bubble import bubble_steps
 from enginetour.reports.encounters import NextEncounters, list_encounters
+from enginetour.reports.forecast import forecast_sheet, limit_cpu, prospect_at
 from enginetour.reports.games import averages_sheet, count_endings, endings_sheet, format_endings
 from enginetour.reports.html.game import GamePage
 from enginetour.reports.html.tables import CrossGames
@@ -484,6 +485,7 @@ class TournamentReview:
     facts: _Facts
     summary: tuple[_Sentence, ...]
     test: Sheet | None  # the table of a sequential test, or None without a test
+    forecast: Sheet | None  # the forecast of the remaining games, or None
     standings: tuple[StandingsRow, ...]
     odds: Mapping[str, int]
     ratings: RatingList
@@ -510,12 +512,16 @@ class TournamentReview:
         return purposes_of(self.notes)
 
 
+_FORECAST_CPU_S = 2.0  # processor time for the forecast of a report, which is written while its user waits
+
+
 def review_tournament(
-    log: TournamentReader, *, again: str = RESUME_COMMAND, suspended: Sequence[str] = ()
+    log: TournamentReader, *, again: str = RESUME_COMMAND, suspended: Sequence[str] = (), forecast: bool = False
 ) -> TournamentReview:
     """Read everything that the report of a tournament shows.
 
-    `again` is the command that resumes the tournament. `suspended` contains the engines that a run has suspended.
+    `again` is the command that resumes the tournament. `suspended` contains the engines that a run has suspended. If
+    `forecast` is true, the remaining games of an unfinished tournament are simulated.
     """
     format_, state = fold(log)
     placed = format_.standings(state)
@@ -533,10 +539,15 @@ def review_tournament(
     notes = format_.notes(state)
     rounds, figures = _rounds_of(format_, state, games) if isinstance(format_, Rounds) else ((), ())
     is_bubble, tested = log.system == "bubble", sprt.current_test(format_, state)
+    outlook = None
+    if forecast and format_.offers(state):
+        rest = prospect_at(log, format_, state).forecast(going_on=limit_cpu(_FORECAST_CPU_S))
+        outlook = forecast_sheet(rest.to_json())
     return TournamentReview(
         facts=facts,
         summary=tuple(_summary_of(games, notes)),
         test=sprt.sprt_sheet("test", *tested, ended=facts.finished) if tested else None,
+        forecast=outlook,
         standings=placed,
         odds=log.odds_by_entrant(),
         ratings=found,

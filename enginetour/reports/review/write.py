@@ -303,7 +303,7 @@ def write_report(
     """
     if not _is_single_file(target):
         check_target(target)
-    review = review_tournament(log, again=again, suspended=suspended)
+    review = review_tournament(log, again=again, suspended=suspended, forecast=True)
     if _is_single_file(target):
         troubled = dict.fromkeys(line.number for line in review.incidents)
         wanted = list(troubled | dict.fromkeys(line.number for line in review.games))

@@ -259,6 +259,18 @@
     byId("banner").hidden = !warnings.length;
   };
 
+  const forecast = (state) => {
+    byId("outlook").hidden = !state.rows;
+    if (!state.rows) return;
+    setText(byId("forecast"), `${state.title[0].toUpperCase()}${state.title.slice(1)}`);
+    const kind = (index) => ({ class: state.columns[index].left ? "" : "n" });
+    const made = byId("forecast-table");
+    made.tHead.replaceChildren(make("tr", {}, ...state.columns.map((column, index) => make("th", { scope: "col", ...kind(index) }, column.header))));
+    const cells = (row) => row.map((text, index) => (index ? make("td", kind(index), text) : make("th", { scope: "row" }, make("bdi", {}, text))));
+    made.tBodies[0].replaceChildren(...state.rows.map((row) => make("tr", {}, ...cells(row))));
+    byId("forecast-notes").replaceChildren(...state.notes.map((text) => make("li", {}, text)));
+  };
+
   const all = (state) => {
     running = state.running;
     for (const [slot, game] of games) {
@@ -270,6 +282,7 @@
     byId("silence").hidden = games.size > 0 || running;
     for (const [slot, game] of Object.entries(state.games)) board(slot, game);
     progress(state.progress);
+    forecast(state.forecast);
     table(state.table);
     byId("games").replaceChildren();
     state.lines.forEach(gameLine);
@@ -277,7 +290,7 @@
     state.incidents.forEach(incidentLine);
   };
 
-  const acts = { all, board: (state) => board(state.slot, state), table, progress, "game-line": gameLine, "incident-line": incidentLine };
+  const acts = { all, board: (state) => board(state.slot, state), table, progress, forecast, "game-line": gameLine, "incident-line": incidentLine };
   const lost = "The connection is lost. This page shows the last known state and tries to connect again.";
   window.follow(live.dataset.events, acts, (connected) => setText(byId("line"), connected ? "" : lost));
   setInterval(() => {

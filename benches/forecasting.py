@@ -1,0 +1,223 @@
+"""Calibration of `enginetour forecast` in simulated tournaments: ``python -m benches forecast``.
+
+Each tournament is simulated to its end with engines of known strength. Forecasts are made when 25, 50 and 75 % of the
+expected number of games are played. This number is the median of a forecast before game 1, because a real user does not
+know the final number. A tournament that has ended by then has no forecast.
+
+The simulated engines follow the model of `enginetour simulate`, and the forecast uses Davidson's model. The coverage of
+the 80 % interval is given twice: *inclusive*, and *exact*, where a number of games at an end of the interval counts as
+inside with the probability that makes 80 % the right value. They differ for formats with few possible numbers of games.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import sqrt
+from random import Random
+from statistics import fmean
+from typing import Any
+
+from enginetour.formats.base import Format, make_format, options_model
+from enginetour.formats.forecast import Forecast, Posterior, Prospect, prior_ratings
+from enginetour.formats.simulation import Population, SimulationModel, draw_population, play_on, population_of
+from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing
+
+PARTS = (0.25, 0.5, 0.75)
+WORLD = SimulationModel()
+LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of tournament: its share of all tournaments, its format, and its engines for a seed."""
+
+    label: str
+    share: float
+    system: str
+    settings: Mapping[str, object]
+    engines: Callable[[str], Population]
+    varies: bool = True  # whether the number of games depends on the results
+    drawn: bool = True  # whether the strengths are random; a fixed strength is not part of the sums
+
+    def format(self, seed: int) -> Format[Any]:
+        return make_format(self.system, options_model(self.system).model_validate(self.settings), seed)
+
+
+def rated(count: int) -> Callable[[str], Population]:
+    """Engines whose ratings are known with an error of 150 Elo."""
+
+    def make(seed: str) -> Population:
+        beliefs = draw_population(replace(WORLD, noise=0.0), count, seed).entrants
+        return population_of(WORLD, beliefs, seed)
+
+    return make
+
+
+def unrated(count: int) -> Callable[[str], Population]:
+    """Engines with a spread of 150 Elo, about which nothing is known."""
+
+    def make(seed: str) -> Population:
+        found = draw_population(WORLD, count, seed)
+        return replace(found, entrants=tuple(Entrant(one.name) for one in found.entrants))
+
+    return make
+
+
+def versions(middle: float, spread: float) -> Callable[[str], Population]:
+    """Two versions of an engine with a normally distributed difference."""
+
+    def make(seed: str) -> Population:
+        difference = Random(seed).gauss(middle, spread)
+        return Population((Entrant("dev"), Entrant("base")), {"dev": difference, "base": 0.0}, WORLD, seed)
+
+    return make
+
+
+BUBBLE = {"size": 4, "min_matches": 4, "unpark_threshold": 2, "games_per_pairing": 2}
+SPRT = {"games": 20_000, "sprt": {"elo0": 0.0, "elo1": 40.0}}
+KINDS = (
+    Kind("bubble, 10 rated engines", 0.3, "bubble", BUBBLE, rated(10)),
+    Kind("bubble, 10 unrated engines", 0.2, "bubble", BUBBLE, unrated(10)),
+    Kind("sprt 0..40, any difference", 0.25, "match", SPRT, versions(20.0, 80.0)),
+    Kind("sprt 0..40, difference 0", 0.05, "match", SPRT, versions(0.0, 0.0), drawn=False),
+    Kind("sprt 0..40, difference 40", 0.05, "match", SPRT, versions(40.0, 0.0), drawn=False),
+    Kind("knockout, 16 rated engines", 0.15, "knockout", {"games_per_pairing": 2}, rated(16)),
+    Kind("swiss, 8 rated engines", 0.05, "swiss", {"rounds": 3}, rated(8), varies=False),
+    Kind("round robin, 6 unrated engines", 0.05, "roundrobin", {"cycles": 2}, unrated(6), varies=False),
+)
+
+
+def main(words: Sequence[str]) -> None:
+    """Print the calibration of forecasts in simulated tournaments."""
+    parser = argparse.ArgumentParser(prog="python -m benches forecast", description=__doc__)
+    parser.add_argument("--tournaments", type=int, default=1000, help="number of tournaments (default %(default)s)")
+    parser.add_argument("--simulations", type=int, default=100, help="per forecast (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default %(default)s)")
+    parser.add_argument("--kinds", default="", help="only kinds whose label contains this text")
+    given = parser.parse_args(words)
+    for line in calibration(given.tournaments, given.simulations, given.seed, given.kinds):
+        print(line, flush=True)
+
+
+@dataclass
+class _Seen:
+    """Forecasts of one kind and their outcomes."""
+
+    inside: list[float]
+    exact: list[float]
+    places: list[tuple[float, bool]]
+    brier: list[float]
+    uninformed: list[float]
+    wins: list[tuple[float, float]]
+    drops: list[tuple[float, bool]]
+    verdicts: list[tuple[float, bool]]
+
+
+def calibration(count: int, simulations: int, seed: int, wanted: str = "") -> Iterator[str]:
+    """Yield the coverage of the number of games by kind and moment, then the calibration of probabilities."""
+    found: dict[tuple[str, float], _Seen] = defaultdict(lambda: _Seen([], [], [], [], [], [], [], []))
+    for kind in KINDS:
+        if wanted not in kind.label:
+            continue
+        for number in range(round(count * kind.share)):
+            for part, made, truth in _forecasts(kind, f"{seed}/{kind.label}/{number}", number, simulations):
+                _judge(found[kind.label, part], made, *truth)
+        for part in PARTS:
+            yield _coverage(f"{kind.label}, {part:.0%}", [found[kind.label, part]])
+    varied = [kind.label for kind in KINDS if kind.varies and kind.drawn]
+    yield _coverage("all whose number of games varies", [found[label, part] for label in varied for part in PARTS])
+    for part in PARTS:
+        yield _coverage(f"  at {part:.0%}", [found[label, part] for label in varied])
+    everything = [found[kind.label, part] for kind in KINDS if kind.drawn for part in PARTS]
+    for name in ("places", "wins", "drops", "verdicts"):
+        yield f"{name}: probability in the forecast, frequency, number"
+        yield from _levels([pair for seen in everything for pair in getattr(seen, name)])
+    for kind in KINDS:
+        for part in PARTS:
+            if seen := found[kind.label, part].brier:
+                base = fmean(found[kind.label, part].uninformed)
+                yield f"Brier score of places, {kind.label}, {part:.0%}: {fmean(seen):.3f}, uniform {base:.3f}"
+
+
+Truth = tuple[int, Mapping[str, int], str, str]  # remaining games, ranks, next engine that drops out, verdict
+
+
+def _forecasts(kind: Kind, seed: str, number: int, simulations: int) -> Iterator[tuple[float, Forecast, Truth]]:
+    population, format_ = kind.engines(seed), kind.format(number + 1)
+    start = format_.start(population.entrants)
+    rounds, last = play_on(format_, start, population)
+    games = [game for played in rounds for game in played]
+    expected = _forecast(kind, format_, start, population, [], 30, f"{seed}/0").games.p50
+    table = {line.name: line.rank for line in format_.standings(last) if line.rank is not None}
+    state, done = start, 0
+    for part in PARTS:
+        due = round(part * expected)
+        for pairing, outcome in games[done:due]:
+            state = format_.step(state, GameFinished(pairing, outcome))
+        done = max(done, due)
+        if done >= len(games) or done == 0:
+            return
+        made = _forecast(kind, format_, state, population, games[:done], simulations, f"{seed}/{part}")
+        notes = format_.notes(last)[len(format_.notes(state)) :]
+        drop = next((str(dict(note.fields)["engine"]) for note in notes if note.kind == "drop"), "")
+        yield part, made, (len(games) - done, table, drop, getattr(last, "verdict", ""))
+
+
+def _forecast(
+    kind: Kind,
+    format_: Format[Any],
+    state: Any,
+    population: Population,
+    games: Sequence[tuple[Pairing, Outcome]],
+    simulations: int,
+    seed: str,
+) -> Forecast:
+    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for pairing, outcome in games:
+        counts[pairing.white, pairing.black][2 - outcome.half_points(white=True)] += 1
+    names = [entrant.name for entrant in population.entrants]
+    ratings = {one.name: one.rating for one in population.entrants if one.rating is not None}
+    results = {pair: (won, drawn, lost) for pair, (won, drawn, lost) in counts.items()}
+    posterior = Posterior.of(names, results, prior_ratings(format_, names, ratings))
+    return Prospect("", kind.system, format_, state, posterior, len(games)).forecast(simulations, seed=seed)
+
+
+def _judge(seen: _Seen, made: Forecast, left: int, table: Mapping[str, int], drop: str, verdict: str) -> None:
+    games = made.games
+    seen.inside.append(games.p10 <= left <= games.p90)
+    fewer, equal = (fmean(map(of, made.simulated)) for of in (left.__gt__, left.__eq__))
+    within = min(fewer + equal, 0.9) - max(fewer, 0.1)  # the part of a jump of the distribution between 10 and 90 %
+    seen.exact.append(max(within, 0.0) / equal if equal else float(0.1 <= fewer <= 0.9))
+    best = [name for name, rank in table.items() if rank == 1]
+    for one in made.entrants:
+        ranks = range(1, len(made.entrants) + 1)
+        seen.places += [(one.places.get(rank, 0.0), table[one.name] == rank) for rank in ranks]
+        seen.brier.append(sum((one.places.get(rank, 0.0) - (table[one.name] == rank)) ** 2 for rank in ranks))
+        seen.uninformed.append(1 - 1 / len(ranks))
+        seen.wins.append((one.wins, (one.name in best) / len(best)))
+        if one.leaves_next is not None:
+            seen.drops.append((one.leaves_next, one.name == drop))
+    seen.verdicts += [(chance, word == verdict) for word, chance in made.verdicts.items()]
+
+
+def _coverage(label: str, found: Sequence[_Seen]) -> str:
+    inside = [value for seen in found for value in seen.inside]
+    if not inside:
+        return f"{label}: no forecast"
+    share = fmean(inside)
+    error = sqrt(share * (1 - share) / len(inside))
+    exact = 100 * fmean(value for seen in found for value in seen.exact)
+    figures = f"inclusive {100 * share:5.1f} %, exact {exact:5.1f} %, ± {100 * error:.1f}"
+    return f"{label:<36} 80 % interval: {figures}, {len(inside)} forecasts"
+
+
+def _levels(pairs: Sequence[tuple[float, float]]) -> Iterator[str]:
+    for low, high in pairwise(LEVELS):
+        own = [pair for pair in pairs if low <= pair[0] < high or (high == 1.0 and pair[0] == 1.0)]
+        if own:
+            mean, seen = fmean(chance for chance, _ in own), fmean(float(true) for _, true in own)
+            yield f"  {100 * low:3.0f} to {100 * high:3.0f} %: {100 * mean:5.1f} %  {100 * seen:5.1f} %  {len(own):,}"
