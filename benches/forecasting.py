@@ -77,17 +77,17 @@ def versions(middle: float, spread: float) -> Callable[[str], Population]:
     return make
 
 
-BUBBLE = {"size": 4, "min_matches": 4, "unpark_threshold": 2, "games_per_pairing": 2}
-SPRT = {"games": 20_000, "sprt": {"elo0": 0.0, "elo1": 40.0}}
+BUBBLE = {"size": 3, "min_matches": 3, "unpark_threshold": 2, "games_per_pairing": 2}
+SPRT = {"games": 20_000, "sprt": {"elo0": 0.0, "elo1": 60.0}}
 KINDS = (
-    Kind("bubble, 10 rated engines", 0.3, "bubble", BUBBLE, rated(10)),
-    Kind("bubble, 10 unrated engines", 0.2, "bubble", BUBBLE, unrated(10)),
-    Kind("sprt 0..40, any difference", 0.25, "match", SPRT, versions(20.0, 80.0)),
-    Kind("sprt 0..40, difference 0", 0.05, "match", SPRT, versions(0.0, 0.0), drawn=False),
-    Kind("sprt 0..40, difference 40", 0.05, "match", SPRT, versions(40.0, 0.0), drawn=False),
-    Kind("knockout, 16 rated engines", 0.15, "knockout", {"games_per_pairing": 2}, rated(16)),
+    Kind("bubble, 8 rated engines", 0.25, "bubble", BUBBLE, rated(8)),
+    Kind("bubble, 8 unrated engines", 0.2, "bubble", BUBBLE, unrated(8)),
+    Kind("sprt 0..60, any difference", 0.25, "match", SPRT, versions(30.0, 120.0)),
+    Kind("knockout, 8 rated engines", 0.2, "knockout", {"games_per_pairing": 2}, rated(8)),
     Kind("swiss, 8 rated engines", 0.05, "swiss", {"rounds": 3}, rated(8), varies=False),
     Kind("round robin, 6 unrated engines", 0.05, "roundrobin", {"cycles": 2}, unrated(6), varies=False),
+    Kind("sprt 0..60, difference 0", 0.03, "match", SPRT, versions(0.0, 0.0), drawn=False),
+    Kind("sprt 0..60, difference 60", 0.03, "match", SPRT, versions(60.0, 0.0), drawn=False),
 )
 
 
@@ -95,7 +95,7 @@ def main(words: Sequence[str]) -> None:
     """Print the calibration of forecasts in simulated tournaments."""
     parser = argparse.ArgumentParser(prog="python -m benches forecast", description=__doc__)
     parser.add_argument("--tournaments", type=int, default=1000, help="number of tournaments (default %(default)s)")
-    parser.add_argument("--simulations", type=int, default=100, help="per forecast (default %(default)s)")
+    parser.add_argument("--simulations", type=int, default=60, help="per forecast (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="random seed (default %(default)s)")
     parser.add_argument("--kinds", default="", help="only kinds whose label contains this text")
     given = parser.parse_args(words)
@@ -151,7 +151,7 @@ def _forecasts(kind: Kind, seed: str, number: int, simulations: int) -> Iterator
     start = format_.start(population.entrants)
     rounds, last = play_on(format_, start, population)
     games = [game for played in rounds for game in played]
-    expected = _forecast(kind, format_, start, population, [], 30, f"{seed}/0").games.p50
+    expected = _forecast(kind, format_, start, population, [], 20, f"{seed}/0").games.p50
     table = {line.name: line.rank for line in format_.standings(last) if line.rank is not None}
     state, done = start, 0
     for part in PARTS:
