@@ -22,7 +22,7 @@ from statistics import fmean
 from typing import Any
 
 from enginetour.formats.base import Format, make_format, options_model
-from enginetour.formats.forecast import Forecast, Posterior, Prospect, prior_ratings
+from enginetour.formats.forecast import Belief, Forecast, Prospect, prior_ratings
 from enginetour.formats.simulation import Population, SimulationModel, draw_population, play_on, population_of
 from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing
 
@@ -182,8 +182,8 @@ def _forecast(
     names = [entrant.name for entrant in population.entrants]
     ratings = {one.name: one.rating for one in population.entrants if one.rating is not None}
     results = {pair: (won, drawn, lost) for pair, (won, drawn, lost) in counts.items()}
-    posterior = Posterior.of(names, results, prior_ratings(format_, names, ratings))
-    return Prospect("", kind.system, format_, state, posterior, len(games)).forecast(simulations, seed=seed)
+    belief = Belief.of(names, results, prior_ratings(format_, names, ratings))
+    return Prospect("", kind.system, format_, state, belief, len(games)).forecast(simulations, seed=seed)
 
 
 def _judge(seen: _Seen, made: Forecast, left: int, table: Mapping[str, int], drop: str, verdict: str) -> None:

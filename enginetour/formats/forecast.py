@@ -1,7 +1,7 @@
 """Forecast of a tournament: its rest is simulated many times from the present state.
 
-Each simulation draws the ratings, White's advantage and the draw parameter from their posterior. The forecast therefore
-includes the uncertainty that the games so far leave. Games in progress count as not played.
+Each simulation draws the ratings and the draw parameter from their posterior. The forecast therefore includes the
+uncertainty that the games so far leave. Games in progress count as not played.
 """
 
 from __future__ import annotations
@@ -9,121 +9,93 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import exp, log, sqrt
+from math import exp, sqrt
 from typing import Any, Self
 
 import numpy as np
 
 from enginetour.formats.base import Format
-from enginetour.formats.simulation import DavidsonModel, Population, SimulationModel, elo_per_natural, play_on
+from enginetour.formats.simulation import DavidsonModel, Population, SimulationModel, play_on
 from enginetour.model.game import Entrant, Pairing
-from enginetour.ratings.likelihood import SharedParameters, fit
-from enginetour.ratings.models import MODELS
+from enginetour.ratings.design import EXTRA_SD, posterior
 from enginetour.ratings.pairs import Vector
 from enginetour.ratings.priors import GaussianPrior
 
-# Posterior of the ratings, White's advantage and the draw parameter.
-#
-# The likelihood is Davidson's. The prior of the ratings is Gaussian: around the rating of the configuration, or around
-# the average of the field. White's advantage and the draw parameter also have a prior, because the first games of a
-# tournament do not determine them. The posterior is approximated by a normal distribution at its maximum (Laplace).
+# What is known about the strengths: the posterior of `ratings/design.py`, from which each simulation draws.
 
 _UNRATED_SD = 350.0  # Elo; the prior of rating lists
 _RATED_SD = SimulationModel().noise  # Elo; error of ratings in the published comparisons of formats
 _TESTED_SD = 2.0  # standard deviation of the difference of two tested engines, in distances of the two hypotheses
-_WHITE, _WHITE_SD = SimulationModel().white, 20.0  # Elo; a wide range around the usual advantage of engines
-_DRAW_RATE = SimulationModel().draws  # of equal engines
-_NU_SD = 0.7  # of ln nu; draw rates of 29 and 62 % are one standard deviation away
-
-Priors = Mapping[str, tuple[float, float]]
-"""Prior rating in Elo and its standard deviation, by entrant."""
-
-
-def prior_ratings(format_: Format[Any], names: Sequence[str], ratings: Mapping[str, float]) -> Priors:
-    """Return the prior of each entrant; it is empty if nothing is known about any of them.
-
-    Entrants without a rating are placed around the average of the others. If a sequential test decides, its hypotheses
-    show which differences its user expects, and `ratings` are not used. The test is for the first of `names`.
-    """
-    test = getattr(format_, "test", None)
-    if test is not None:
-        first, second = names
-        half, sd = (test.elo0 + test.elo1) / 4, _TESTED_SD * (test.elo1 - test.elo0) / sqrt(2)
-        return {first: (half, sd), second: (-half, sd)}
-    known = {name: ratings[name] for name in names if name in ratings}
-    if not known:
-        return {}
-    middle = sum(known.values()) / len(known)
-    return {name: (known[name] - middle, _RATED_SD) if name in known else (0.0, _UNRATED_SD) for name in names}
-
 
 Counts = Mapping[tuple[str, str], tuple[int, int, int]]
 """White's wins, draws and losses by (White, Black)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Posterior:
-    """A normal distribution of all unknowns in natural units: ratings by name, White's advantage, ln nu.
+def prior_ratings(format_: Format[Any], names: Sequence[str], ratings: Mapping[str, float]) -> GaussianPrior:
+    """Return the prior of the entrants in Elo.
 
-    `root` is a square root of the covariance.
+    Known `ratings` have an error, and entrants without a rating are placed around the average. If a sequential test
+    decides, its hypotheses show which differences its user expects, and `ratings` are not used. The test is for the
+    first of `names`.
     """
-
-    names: tuple[str, ...]
-    mode: Vector
-    root: Vector
-
-    @classmethod
-    def of(cls, names: Sequence[str], counts: Counts, priors: Priors) -> Self:
-        """Return the posterior after the results of even games.
-
-        Entrants without a prior are placed around the average. `counts` may contain further engines.
-        """
-        nu = MODELS["davidson"].guess(_DRAW_RATE)
-        found = None
-        for _ in range(2):  # ratings are in Elo, whose size in natural units depends on the draw parameter
-            unit = elo_per_natural(exp(nu))
-            usual = np.array((_WHITE / unit, MODELS["davidson"].guess(_DRAW_RATE)))
-            precision = np.diag((_WHITE_SD / unit, _NU_SD)) ** 2
-            nothing = np.zeros((2, 2))
-            found = fit(
-                counts,
-                model="davidson",
-                prior=_gaussian(priors, unit),
-                advantage="fit",
-                names=names,
-                scale=log(10),  # points are natural units
-                elsewhere=SharedParameters(usual, np.zeros(2), np.linalg.inv(precision), nothing),
-                start=found,
-            )
-            nu = float(found.at[-1])
-        assert found is not None
-        return cls(found.names, found.at, _root(found.curvature.inverse()))
-
-    def draw(self, seed: str, number: int) -> Draw:
-        """Return draw `number` of the series `seed`."""
-        luck = np.random.default_rng([number, *seed.encode()]).standard_normal(len(self.mode) + 1)
-        drawn = self.mode + self.root @ luck[:-1]
-        nu = exp(drawn[-1])
-        unit = elo_per_natural(nu)
-        strengths = dict(zip(self.names, (drawn[:-2] * unit).tolist(), strict=True))
-        return Draw(strengths, float(drawn[-2]) * unit, nu, float(luck[-1]))
+    test = getattr(format_, "test", None)
+    if test is not None:
+        first, second = names
+        half, sd = (test.elo0 + test.elo1) / 4, _TESTED_SD * (test.elo1 - test.elo0) / sqrt(2)
+        return GaussianPrior(sd, {first: half, second: -half})
+    known = {name: ratings[name] for name in names if name in ratings}
+    middle = sum(known.values()) / len(known) if known else 0.0
+    sds = {name: _RATED_SD if name in known else _UNRATED_SD for name in names}
+    return GaussianPrior(sds, {name: rating - middle for name, rating in known.items()})
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Random values of one simulation: strengths and White's advantage in Elo, nu, and a normal deviate for times."""
+    """Random values of one simulation: strengths in Elo, the draw parameter nu, and a normal deviate for times."""
 
     strengths: Mapping[str, float]
-    white: float
     nu: float
     luck: float
 
 
-def _gaussian(priors: Priors, unit: float) -> GaussianPrior:
-    if not priors:
-        return GaussianPrior(_UNRATED_SD / unit)
-    means = {name: mean / unit for name, (mean, _) in priors.items()}
-    return GaussianPrior({name: sd / unit for name, (_, sd) in priors.items()}, means)
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """The distribution of the strengths. `root` is a square root of their covariance; `nu_sd` is the error of ln nu."""
+
+    names: tuple[str, ...]
+    mode: Vector  # Elo
+    root: Vector
+    white: float  # advantage of White in Elo
+    nu: float
+    nu_sd: float
+
+    @classmethod
+    def of(cls, names: Sequence[str], counts: Counts, prior: GaussianPrior) -> Self:
+        """Return the distribution after the results of even games between these entrants; others are left out."""
+        place = {name: number for number, name in enumerate(names)}
+        results = np.zeros((len(names), len(names), 3))
+        for (white, black), outcomes in counts.items():
+            if white in place and black in place:
+                results[place[white], place[black]] += outcomes
+        found = posterior(names, results, prior)
+        nu = float(found.draw)
+        rate = nu / (2 + nu)
+        known = float(results.sum()) * rate * (1 - rate)  # information about ln nu if the ratings are known
+        return cls(
+            tuple(names),
+            found.mode,
+            _root(found.covariance),
+            float(found.advantage),
+            nu,
+            1 / sqrt(known + 1 / float(EXTRA_SD[1]) ** 2),
+        )
+
+    def draw(self, seed: str, number: int) -> Draw:
+        """Return draw `number` of the series `seed`."""
+        luck = np.random.default_rng([number, *seed.encode()]).standard_normal(len(self.mode) + 2)
+        strengths = self.mode + self.root @ luck[:-2]
+        nu = self.nu * exp(self.nu_sd * luck[-2])
+        return Draw(dict(zip(self.names, strengths.tolist(), strict=True)), nu, float(luck[-1]))
 
 
 def _root(covariance: Vector) -> Vector:
@@ -308,7 +280,7 @@ class Prospect:
         system: name of its format.
         format: the format.
         state: the present state, in which at least one game remains.
-        posterior: distribution of the strengths of all entrants.
+        belief: distribution of the strengths of all entrants.
         games_done: number of finished games.
         lengths: how long games take; None if this is unknown.
         slots: number of concurrent games.
@@ -319,7 +291,7 @@ class Prospect:
     system: str
     format: Format[Any]
     state: Any
-    posterior: Posterior
+    belief: Belief
     games_done: int = 0
     lengths: GameLengths | None = None
     slots: int = 1
@@ -339,8 +311,8 @@ class Prospect:
         known = len(self.format.notes(self.state))
         tally = _Tally(getattr(self.format, "departure", None))
         for number in range(count or SIMULATIONS):
-            drawn = self.posterior.draw(seed, number)
-            world = DavidsonModel(white=drawn.white, nu=drawn.nu, odds=self.odds)
+            drawn = self.belief.draw(seed, number)
+            world = DavidsonModel(white=self.belief.white, nu=drawn.nu, odds=self.odds)
             population = Population(entrants, drawn.strengths, world, f"{seed}/{number}")
             rounds, last = play_on(self.format, self.state, population)
             tally.games.append(sum(map(len, rounds)))

@@ -54,6 +54,7 @@ class SimulationModel:
 
 
 _NATURAL = log(10) / ELO_SCALE  # natural units per Elo point
+_LARGEST = 300.0  # natural units; beyond it, the result is certain
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,13 @@ class DavidsonModel(SimulationModel):
 
     def chances(self, white: float, black: float) -> tuple[float, float, float]:
         """Return the probabilities of a White win, a draw and a Black win."""
-        half = (white - black + self.white) / elo_per_natural(self.nu) / 2
+        half = max(-_LARGEST, min(_LARGEST, (white - black + self.white) / _elo_per_unit(self.nu) / 2))
         won, lost = exp(half), exp(-half)
         every = won + self.nu + lost
         return won / every, self.nu / every, lost / every
 
 
-def elo_per_natural(nu: float) -> float:
+def _elo_per_unit(nu: float) -> float:
     """Return the Elo points of one natural unit of Davidson's model between equal engines."""
     return 2 / (2 + nu) / _NATURAL
 

@@ -57,7 +57,7 @@ def prospect_of(log: TournamentReader, slots: int | None = None) -> Prospect:
 
 def prospect_at(log: TournamentReader, format_: Format[Any], state: Any, slots: int | None = None) -> Prospect:
     """Return `prospect_of` for an event log that was replayed to `state`, in which at least one game remains."""
-    from enginetour.formats.forecast import GameLengths, Posterior, Prospect, prior_ratings  # imported here, as above
+    from enginetour.formats.forecast import Belief, GameLengths, Prospect, prior_ratings  # imported here, as above
     from enginetour.store.games import game_durations
 
     play, durations = log.config.get("play", {}), game_durations(log)
@@ -68,7 +68,7 @@ def prospect_at(log: TournamentReader, format_: Format[Any], state: Any, slots: 
         log.system,
         format_,
         state,
-        Posterior.of(names, log.pair_counts(), prior_ratings(format_, names, log.known_ratings if is_elo else {})),
+        Belief.of(names, log.pair_counts(), prior_ratings(format_, names, log.known_ratings if is_elo else {})),
         games_done=sum(number for number, _, _ in durations.values()),
         lengths=GameLengths.of(durations) or estimated_lengths(_controls(log)),
         slots=slots or int(play.get("concurrency", 1)),

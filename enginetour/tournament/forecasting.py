@@ -31,7 +31,7 @@ def prospect_of_plan(plan: Plan, slots: int | None = None) -> Prospect:
     Its entrants must be possible to pair. `slots` is the number of concurrent games, by default that of the
     configuration.
     """
-    from enginetour.formats.forecast import Posterior, Prospect, prior_ratings  # imported here: a run does not need it
+    from enginetour.formats.forecast import Belief, Prospect, prior_ratings  # imported here: a run does not need it
     from enginetour.reports.forecast import estimated_lengths
 
     config, format_ = plan.config, plan.format
@@ -42,7 +42,7 @@ def prospect_of_plan(plan: Plan, slots: int | None = None) -> Prospect:
         config.system,
         format_,
         format_.start(plan.entrants),
-        Posterior.of(names, {}, prior_ratings(format_, names, ratings)),
+        Belief.of(names, {}, prior_ratings(format_, names, ratings)),
         lengths=estimated_lengths({name: side.controls for name, side in plan.sides.items()}),
         slots=slots or config.play.concurrency,
         odds=config.play.odds,
