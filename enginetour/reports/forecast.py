@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def estimated_lengths(controls: Mapping[str, Sequence[TimeControl]]) -> GameLengths | None:
-    """Estimate how long games take from the time controls of each entrant; None if a control does not limit the time."""
+    """Estimate how long games take from the time controls of each entrant; None if one of them has no time limit."""
     from enginetour.formats.forecast import GameLengths  # imported here: `status` needs only the texts, not numpy
 
     means: dict[str, float] = {}
