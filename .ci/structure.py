@@ -33,6 +33,7 @@ WIDE = {
     "enginetour.model.errors": "the tree of errors",
     "enginetour.model.game": "the nouns and the events of the log",
     "enginetour.model.task": "everything that a slot is sent or returns",
+    "enginetour.model.timecontrol": "one grammar of time controls, their durations, classes and odds",
     "enginetour.ratings.pentanomial": "formulas on counts of game pairs",
     "enginetour.referee.compliance.exam": "limits and results of one course",
     "enginetour.reports.charts.canvas": "the vocabulary of a chart: marks, shapes, scales, colors",

@@ -119,5 +119,5 @@ def test_an_ended_tournament_has_no_forecast(tmp_path: Path) -> None:
             prospect_of(log)
     told = invoke(tmp_path, "forecast", "autumn")
     assert str(told.exception) == (
-        "autumn: has ended, so there is nothing to forecast. Hint: see enginetour standings autumn"
+        "autumn: has ended, so there is nothing to forecast. Hint: see enginetour standings autumn."
     )
