@@ -18,6 +18,7 @@ from benches.beside import beside
 from benches.clocks import clocks
 from benches.crashing import crashing
 from benches.dutch import dutch
+from benches.encounters import encounters
 from benches.folding import folding
 from benches.gotha import gotha
 from benches.importing import importing
@@ -36,7 +37,7 @@ from benches.storing import storing
 LISTS = ("fold", "store", "rate", "step", "scan", "import", "peers")
 PAIRINGS = ("pair", "dutch", "gotha")
 RUNNERS = ("start", "match", "clock", "real", "pages", "crash")
-FORECASTS = ("plan",)
+FORECASTS = ("plan", "next")
 PARTS = (*LISTS, *PAIRINGS, *RUNNERS, *FORECASTS)
 
 
@@ -116,6 +117,7 @@ def main() -> None:
             "pages": lambda: pages(settings, program),
             "crash": lambda: crashing(settings, program),
             "plan": lambda: planning(settings),
+            "next": encounters,
         }
         for name in given.parts or PARTS:
             for line in parts[name]():

@@ -221,6 +221,8 @@ def next_games(
             control = str(TimeControl.parse(control))
     if output is not None and output.exists():
         raise UsageRefused("already exists", place=str(output), step="choose another name")
+    if output is not None and not output.absolute().parent.is_dir():
+        raise UsageRefused("directory does not exist", place=str(output.parent), step="create it first")
     which, sections = ListSelection(list_name, chosen, everything, None), dict[str, dict[str, Any]]()
 
     def playable(engines: Mapping[str, Any]) -> Collection[str]:

@@ -89,12 +89,12 @@ def suggest_encounters(
     counts = np.zeros((len(names), len(names), 3))
     counts[pairs.white, pairs.black] = np.stack((pairs.wins, pairs.draws, pairs.losses), axis=-1)
     known = posterior(names, counts, GaussianPrior(_PRIOR_SD))
-    found = pools(pairs)
+    found = pools(pairs) + tuple((name,) for name, games in zip(names, pairs.played, strict=True) if not games)
     pool_of = _numbers(names, found)
     own = np.maximum([seconds.get(name, usual or _SHORTEST_S) for name in names], _SHORTEST_S)
     each = games * (own[:, None] + own[None, :]) / 2
     open_ = here[:, None] & here[None, :] & ~np.eye(len(names), dtype=np.bool_)
-    before, part, chosen = _errors(known.covariance), pool_of.copy(), list[Encounter]()
+    before, part, chosen = errors_of(known), pool_of.copy(), list[Encounter]()
     mean = float(before.mean())
     while len(chosen) < count and open_.any():
         apart = open_ & (part[:, None] != part[None, :])
@@ -102,8 +102,9 @@ def suggest_encounters(
         worth = np.where(wanted, gains(known, _ERRORS) / each, -1.0)
         i, j = sorted(divmod(int(worth.argmax()), len(names)), key=lambda at: -known.mode[at])
         known = _with_games(known, i, j, games)
-        after = _errors(known.covariance)
-        joined = (int(pool_of[i]) + 1, int(pool_of[j]) + 1) if part[i] != part[j] else None
+        after = errors_of(known)
+        one, other = sorted((int(pool_of[i]) + 1, int(pool_of[j]) + 1))
+        joined = (one, other) if part[i] != part[j] else None
         part[part == part[j]] = part[i]
         open_[i, j] = open_[j, i] = False
         chosen.append(
@@ -129,8 +130,9 @@ def _numbers(names: tuple[str, ...], found: tuple[tuple[str, ...], ...]) -> Vect
     return np.array([number[name] for name in names])
 
 
-def _errors(covariance: Vector) -> Vector:
-    """Return the half-width of the 95 % interval of each engine, relative to the average of all."""
+def errors_of(known: Posterior) -> Vector:
+    """Return the half-width of the 95 % interval of each engine in Elo, relative to the average of all."""
+    covariance = known.covariance
     row = covariance.mean(axis=0)
     variance = covariance.diagonal() - 2 * row + row.mean()
     return np.asarray(NORMAL_95 * np.sqrt(np.maximum(variance, 0.0)))

@@ -225,6 +225,7 @@ def test_next_writes_a_configuration_that_plays_the_encounters(tmp_path: Path) -
     told = tour(tmp_path, "next", "--games", "4")
     assert "Absent" in told.stdout and "mean error of 4 engines" in told.stdout
     assert "already exists" in tour(tmp_path, "next", "-o", "next.toml", expect=2).stderr
+    assert "directory does not exist" in tour(tmp_path, "next", "-o", "none/next.toml", expect=2).stderr
     assert "must be an even number" in tour(tmp_path, "next", "--games", "3", expect=2).stderr
     assert "does not have errors" in tour(tmp_path, "next", "--system", "elo", expect=2).stderr
     assert "is not a valid" in tour(tmp_path, "next", "--control", "often", expect=2).stderr
