@@ -26,9 +26,10 @@ def encounters() -> Iterator[str]:
         now, expected, after, by_chance, off, off_by_chance = found.mean(axis=0)
         error = float(np.std(found[:, 1] - found[:, 2]) / FIELDS**0.5)
         yield f"next, {count} engines, spread {spread:.0f} Elo, {FIELDS} lists, {share:.0%} of the pairs met:"
-        yield f"  mean error ±{now:.1f} Elo; 5 encounters of {GAMES} games: expected ±{expected:.1f}, simulated ±{after:.1f}"
-        yield f"  (difference {expected - after:+.1f}, standard error {error:.1f}); 5 random encounters: ±{by_chance:.1f}"
-        yield f"  rms error of the ratings: {off:.1f} Elo, at random {off_by_chance:.1f} Elo, {off / off_by_chance:.3f} x"
+        yield f"  mean error now: ±{now:.1f} Elo; after 5 encounters of {GAMES} games:"
+        yield f"  expected ±{expected:.1f}, simulated ±{after:.1f}, at random ±{by_chance:.1f}"
+        yield f"  difference of the first two: {expected - after:+.1f}, standard error {error:.1f}"
+        yield f"  rms error of the ratings: {off:.1f} Elo, at random {off_by_chance:.1f}, {off / off_by_chance:.3f} x"
 
 
 def _one(dice: np.random.Generator, count: int, spread: float, share: float, games: int) -> tuple[float, ...]:

@@ -37,14 +37,16 @@ from enginetour.cli.options import (
     tournament_options,
 )
 from enginetour.cli.printing import echo, format_option, json_option, output_form, output_options, print_sheet, set_form
+from enginetour.formats.base import listed
 from enginetour.model.errors import UsageRefused, usage_errors
 from enginetour.reports import documents
-from enginetour.reports.sheet import iso_timestamp
+from enginetour.reports.sheet import format_count, iso_timestamp
 from enginetour.store.address import Address
 from enginetour.tournament.rating import ONLY_ANCHORS, definition_from, rate_stored
 
 if TYPE_CHECKING:
     from enginetour.ratings.ratinglist import RatingList
+    from enginetour.reports.encounters import NextEncounters
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
 
@@ -236,20 +238,44 @@ def next_games(
         log = None if list_name is not None else which.log(store, fields)
         here = None if output is None else playable
         found = rate_next(store, list_name, log, fields, games=games, control=control or "", playable=here)
+        if output is not None:
+            _write_encounters(found, sections, store, output, control or found.times.control or "10+0.1")
     print_sheet(found.sheet(), found.to_json())
     if output is None:
         return
-    from enginetour.tournament.config.write import draft_pairs, write_draft
-
-    pairs = [(one.one, one.other) for one in found.suggestion.encounters]
-    tc = control or found.times.control or "10+0.1"
-    write_draft(draft_pairs(output.stem, pairs, sections, games=games, tc=tc), output)
     if left := len(found.times.engines) - len(sections):
-        echo(f"{left} engines cannot play on this machine and were left out", err=True)
+        echo(f"note: left out {format_count(left, 'engine')} that cannot play on this machine", err=True)
+    if changed := _changed(found, output, chosen.db):
+        again = f"{listed(changed)} differ from the versions in the list, so the games count for new versions"
+        echo(f"warning: {again}. Hint: rate all versions of a name as one engine with --by name", err=True)
     echo(
         f"{output} written; {quote_command('check', output)} checks it, {quote_command('run', output)} starts it",
         err=True,
     )
+
+
+def _write_encounters(
+    found: NextEncounters, sections: Mapping[str, dict[str, Any]], store: Store, file: Path, tc: str
+) -> None:
+    from enginetour.tournament.config.write import draft_pairs, free_name, write_draft
+
+    chosen = found.suggestion.encounters
+    pairs, games = [(one.one, one.other) for one in chosen], chosen[0].games
+    write_draft(draft_pairs(free_name(file.stem, store), pairs, sections, games=games, tc=tc), file)
+
+
+def _changed(found: NextEncounters, file: Path, db: Address | None) -> list[str]:
+    """Return the engines of a written configuration that would play as other versions than those in the list."""
+    from enginetour.tournament.plan import prepare
+
+    sides = prepare(file, db).sides
+    own = {row.name: row for row in found.times.engines.values() if row.name in sides}
+    specs = {name: side.spec for name, side in sides.items()}
+    return [
+        name
+        for name, row in own.items()
+        if found.by_version and (row.fingerprint, row.options) != (specs[name].fingerprint, specs[name].options)
+    ]
 
 
 # Named rating lists and their published editions.

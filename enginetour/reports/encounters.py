@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from enginetour.ratings.encounters import MOST_ENGINES, Encounter, Suggestion, suggest_encounters
-from enginetour.ratings.pairs import Pairs
 from enginetour.reports.sheet import Column, Sheet, format_count, format_duration, format_error
 from enginetour.store.definition import ListDefinition
 from enginetour.store.lists import GameTimes, game_times
-from enginetour.store.selection import select_games
+from enginetour.store.selection import Selection, select_games
 from enginetour.store.tournaments import Store
 
 _FEWEST = 3  # engines; two engines have only one encounter
@@ -20,11 +19,15 @@ GAMES = 20  # games of an encounter; ten openings with both colors (enginetour's
 
 @dataclass(frozen=True, slots=True)
 class NextEncounters:
-    """The encounters to play next in a list, and the times that they are expected to take."""
+    """The encounters to play next in a list, and the times that they are expected to take.
+
+    `by_version` is true if the list rates each version of an engine as an engine of its own.
+    """
 
     title: str
     suggestion: Suggestion
     times: GameTimes
+    by_version: bool = True
 
     @property
     def seconds(self) -> float | None:
@@ -121,19 +124,20 @@ def _format_errors(both: tuple[float, float]) -> str:
 
 def next_encounters(
     title: str,
-    pairs: Pairs,
+    selection: Selection,
     times: GameTimes,
     *,
     games: int = GAMES,
     among: Collection[str] | None = None,
 ) -> NextEncounters:
-    """Choose the encounters of a list with the results `pairs` that reduce its errors most per hour.
+    """Choose the encounters of a list that reduce its errors most per hour.
 
     `games` is the number of games of each encounter, and `among` are the engines that can play (None: all). Raise
     UsageRefused as `suggest_encounters` does.
     """
+    pairs, by = selection.pairs, selection.definition.by
     found = suggest_encounters(pairs, seconds=times.seconds, usual=times.usual, games=games, among=among)
-    return NextEncounters(title, found, times)
+    return NextEncounters(title, found, times, by == "version")
 
 
 def list_encounters(store: Store, title: str, definition: ListDefinition) -> NextEncounters | None:
@@ -141,4 +145,4 @@ def list_encounters(store: Store, title: str, definition: ListDefinition) -> Nex
     selection = select_games(store, definition)
     if definition.system != "ml" or not _FEWEST <= len(selection.names) <= MOST_ENGINES:
         return None
-    return next_encounters(title, selection.pairs, game_times(store, selection))
+    return next_encounters(title, selection, game_times(store, selection))

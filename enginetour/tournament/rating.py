@@ -128,7 +128,7 @@ def rate_next(
         raise UsageRefused(what, step="use a maximum-likelihood list (--system ml)")
     times = game_times(store, selection, control)
     among = None if playable is None else playable(times.engines)
-    return next_encounters(title, selection.pairs, times, games=games or GAMES, among=among)
+    return next_encounters(title, selection, times, games=games or GAMES, among=among)
 
 
 def _defined_games(store: Store, name: str, fields: Mapping[str, Any], as_of: str | None) -> tuple[str, Selection]:

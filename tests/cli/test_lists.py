@@ -222,6 +222,11 @@ def test_next_writes_a_configuration_that_plays_the_encounters(tmp_path: Path) -
     games = plan.format.offers(plan.format.start(plan.entrants))
     assert Counter(frozenset(game.pair) for game in games) == dict.fromkeys(map(frozenset, pairs), 4)
     assert {str(side.tc) for side in plan.sides.values()} == {"0.1+0.01"}
+    told = tour(tmp_path, "next", "--all", "-o", "all.toml", "--control", "depth=1")
+    assert "differ from the versions in the list" in told.stderr
+    assert "left out 1 engine that cannot play" in told.stderr and 'tc = "depth=1"' in (
+        tmp_path / "all.toml"
+    ).read_text("utf-8")
     told = tour(tmp_path, "next", "--games", "4")
     assert "Absent" in told.stdout and "mean error of 4 engines" in told.stdout
     assert "already exists" in tour(tmp_path, "next", "-o", "next.toml", expect=2).stderr

@@ -10,6 +10,7 @@ from enginetour.formats.base import make_format, options_model
 from enginetour.model.game import Entrant, GameFinished, Outcome
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.gor import egf_expected
+from enginetour.reports.progress import Progress, format_status, status_json
 from enginetour.reports.starts import starts_json, starts_lines
 
 
@@ -92,6 +93,22 @@ def test_missing_ratings_and_odds() -> None:
     odds = found_in("swiss", [2400.0, 2000.0], rounds=1, handicap={})
     assert odds["pairs"][0]["odds"] and odds["pairs"][0]["expected"] is None
     assert "odds" in [*starts_lines(odds)][-1]
+
+
+def test_status_shows_the_starts() -> None:
+    """During round 1, `status` has the sentences, and warns if a McMahon tournament has only one group."""
+    format_ = make_format("mcmahon", options_model("mcmahon").model_validate({"rounds": 2, "bar": 7}))
+    state = format_.start(tuple(Entrant(f"E{number}", rating=2000.0 + 90 * number) for number in range(4)))
+    picture = Progress("mcmahon", "autumn")
+    picture.stand(format_, state)
+    found = status_json(picture, "stopped")
+    lines = format_status(found).splitlines()
+    assert lines[1:3] == [*starts_lines(found["starts"])][:2] and "bar 7" in lines[1]
+    assert lines[-1].startswith("warning: all entrants start equal, as in a Swiss")
+    for offer in format_.offers(state):
+        state = format_.step(state, GameFinished(offer, Outcome.WHITE))
+    picture.stand(format_, state)
+    assert "starts" not in (later := status_json(picture, "stopped")) and later["warnings"] == []
 
 
 def test_only_during_round_one() -> None:

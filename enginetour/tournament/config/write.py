@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, zip_longest
+from itertools import chain, count, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from enginetour.tournament.config.sections import LARGEST_RATING
 
 if TYPE_CHECKING:
     from enginetour.formats.rounds import Rounds
+    from enginetour.store.tournaments import Store
 
 _WRENS = ("wren6", "wren5", "wren4", "wren3", "wren2", "wren1")
 _ONE_PLY = "Elo of the bundled engines at one ply, average 1500"  # from a round robin of twelve games per pair
@@ -256,6 +257,12 @@ def entrant_sections(engines: Mapping[str, Any], folder: Path) -> dict[str, dict
             section = {"name": row.name, "command": list(row.command), "protocol": row.protocol}
             found[name] = section | ({"options": options} if options else {})
     return found
+
+
+def free_name(name: str, store: Store) -> str:
+    """Return the name of a new tournament: `name`, with a number if the database has tournaments of that name."""
+    numbered = (f"{name} {number}" if number > 1 else name for number in count(1))
+    return next(each for each in numbered if not store.has(each))
 
 
 def draft_pairs(
