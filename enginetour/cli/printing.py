@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -94,12 +95,21 @@ def is_live_terminal() -> bool:
 
 @contextmanager
 def progress_bar(length: int, label: str) -> Iterator[Callable[[int], object]]:
-    """Show a progress bar on stderr if stderr is a terminal; yield a function that advances the bar."""
+    """Show a progress bar on stderr if stderr is a terminal; yield a function that advances the bar.
+
+    Ctrl-C raises KeyboardInterrupt meanwhile, because the bar hides the cursor and must show it again.
+    """
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield lambda _: None
         return
-    with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
-        yield bar.update
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
+            yield bar.update
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 format_option = click.option(

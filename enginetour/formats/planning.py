@@ -149,9 +149,16 @@ class Candidate:
         once = self._with("games_per_pairing", 1)
         format_ = once.format(night.seed)
         fewest, most = format_.remaining(format_.start(night.entrants))
-        if fewest == most:
-            return most
-        return max(len(simulate(once.format(number), night.population(number)).games) for number in range(_TRIALS))
+        if fewest == most or fewest > night.games:
+            return fewest
+        return ceil(
+            max(
+                len(simulate(self._with("games_per_pairing", games).format(number), night.population(number)).games)
+                / games
+                for games in _TRIED
+                for number in range(_TRIALS)
+            )
+        )
 
     def _with(self, key: str, value: object) -> Candidate:
         return Candidate(self.system, {**self.settings, key: value})
@@ -176,8 +183,10 @@ class Candidate:
         return times
 
 
-_TRIALS = 5  # simulated nights that find the length of a format whose length depends on results
-_SIZES = (4, 6, 8, 10)  # engines in the section of a bubble; Muller's is 10
+# Simulations that find the length of a format whose length depends on results: their number, and their games per match.
+# In long matches the stronger engine wins nearly always, and the number of matches is different.
+_TRIALS, _TRIED = 6, (1, 8)
+_SIZES = (4, 6, 10)  # engines in the section of a bubble; Muller's is 10
 _MORE = (1.0, 1.5)  # smallest number of matches, in opponents of the section; Muller's is 15 / 9
 
 

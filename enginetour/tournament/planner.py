@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -55,10 +54,8 @@ if TYPE_CHECKING:
 _ERROR = 50.0  # Elo; standard deviation of known ratings whose errors are unknown, as of a list of another year
 _SPREAD = SimulationModel().spread
 _DEVIATIONS = 1.96  # standard errors in the + and - of a list, which are 95 % confidence intervals
-# Simulated nights: the first of all candidates, the second of the best candidate of each format. Further ones are first
-# those of the best format. The third number is the share of the time after which a stage ends.
-_FIRST, _SECOND = 6, 20
-_STAGES = ((0, _FIRST, 0.5), (_FIRST, _SECOND, 0.75), (_SECOND, sys.maxsize, 1.0))
+_FIRST = 6  # simulations after which only the best candidate of each format remains
+_FIRST_SHARE = 0.5  # largest share of the time for these simulations
 _MEASURED = 20  # games; with fewer games, the time control tells more about the duration
 
 
@@ -208,20 +205,21 @@ def plan_night(
         raise UsageRefused(what, place="--hours", step=f"use at least {least:.2g} hours")
     played: dict[int, dict[int, Played]] = {}
     best: list[Proposal] = []
-    systems, done = len({candidate.system for candidate in candidates}), 0
+    chosen, done = [*range(len(candidates))], 0
+    systems = len({candidate.system for candidate in candidates})
     total = min(_FIRST, most) * len(candidates) + systems * max(0, most - _FIRST)
     with _Players(made.night, candidates, processes) as players:
-        for fewest, below, share in _STAGES:
-            chosen = [candidates.index(proposal.candidate) for proposal in best] or [*range(len(candidates))]
-            tasks = [(index, number) for number in range(fewest, min(below, most)) for index in chosen]
-            if below > _SECOND:
-                tasks.sort(key=lambda task: chosen.index(task[0]))
+        for numbers, share in ((range(min(_FIRST, most)), _FIRST_SHARE), (range(_FIRST, most), 1.0)):
+            tasks = [(index, number) for number in numbers for index in chosen]
             for (index, number), result in players.play(tasks, begun + share * limit, begun + limit):
                 done += 1
                 progress(min(1.0, max(done / total, (time.monotonic() - begun) / limit)))
                 if result is not None:
                     played.setdefault(index, {})[number] = result
-            best = best_of_systems([_proposal(made.night, candidates[index], played[index]) for index in played])
+            best = best_of_systems([_proposal(made.night, candidates[at], played[at]) for at in chosen if at in played])
+            chosen = [candidates.index(proposal.candidate) for proposal in best]
+    if not best:
+        raise UsageRefused("no simulation has finished in time", place="plan", step="use fewer hours or engines")
     progress(1.0)
     return replace(made, proposals=tuple(best), needs=needs)
 

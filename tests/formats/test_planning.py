@@ -7,7 +7,17 @@ from math import inf
 
 import pytest
 
-from enginetour.formats.planning import Candidate, Night, Played, Proposal, best_of_systems, fitting, parse_goal, play
+from enginetour.formats.planning import (
+    Candidate,
+    Night,
+    Played,
+    Proposal,
+    best_of_systems,
+    fitting,
+    parse_goal,
+    play,
+    shapes,
+)
 from enginetour.formats.simulation import SimulationModel
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant
@@ -67,8 +77,8 @@ def test_candidates_use_the_night() -> None:
 
 def test_ratings_allow_mcmahon() -> None:
     """McMahon needs ratings, which infinite noise hides."""
-    assert "mcmahon" in {candidate.system for candidate in fitting(RATED)[0]}
-    assert "mcmahon" not in {candidate.system for candidate in fitting(NIGHT)[0]}
+    assert "mcmahon" in {candidate.system for candidate in shapes(RATED)}
+    assert "mcmahon" not in {candidate.system for candidate in shapes(NIGHT)}
 
 
 def test_what_is_too_long_is_told() -> None:
