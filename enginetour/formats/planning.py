@@ -133,7 +133,7 @@ class Candidate:
         `once` is the number of games with one game per match.
         """
         if "games" in self.settings:
-            return self
+            return self if once <= night.games else None
         key = "cycles" if "cycles" in options_model(self.system).model_fields else "games_per_pairing"
         pairs = min(int(night.games / (2 * once)), MOST_EACH // 2)
         if not pairs:
@@ -145,7 +145,7 @@ class Candidate:
     def length(self, night: Night) -> int:
         """Return the number of games with one game per match: exactly, or that of the longest of a few simulations."""
         if "games" in self.settings:
-            return int(self.settings["games"])
+            return 2 * (len(night.entrants) - 1)  # a game pair for each link between all entrants
         once = self._with("games_per_pairing", 1)
         format_ = once.format(night.seed)
         fewest, most = format_.remaining(format_.start(night.entrants))

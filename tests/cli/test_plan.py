@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +16,7 @@ from enginetour.model.errors import TourError
 from enginetour.tournament.config.load import load
 from tests.support.tournaments import unwrapped
 
-QUICK = "--hours 0.1 --tc 1+0.01 --processes 1 --fields 3"
+QUICK = "--hours 0.04 --tc 1+0.01 --processes 1 --fields 2"
 THREE = "--engine wren1 --engine wren2 --engine wren3"
 
 
@@ -41,7 +43,7 @@ def test_a_night_of_unknown_engines() -> None:
     """The table has a row for each format within 80 columns; the best row becomes a valid configuration."""
     text = plan(f"--entrants 6 --goal top=2 {QUICK} -o night.toml")
     lines = text.splitlines()
-    assert lines[0] == "6 engines, 6 min, 1 concurrent game, 1+0.01, unknown ratings, ± 150"
+    assert lines[0] == "6 engines, 2 min, 1 concurrent game, 1+0.01, unknown ratings, ± 150"
     head = next(number for number, line in enumerate(lines) if line.startswith("system"))
     assert max(map(len, lines[head : head + 5])) <= 80
     assert "night.toml written" in text and "--engine ID" in text
@@ -56,9 +58,9 @@ def test_numbers_for_programs() -> None:
     """JSON has the night, each proposal with its figures, and the settings of its format."""
     found = unwrapped(plan(f"{THREE} --goal error=30 --concurrency 2 {QUICK} --json"))
     assert found["night"]["entrants"] == 3
-    assert found["night"]["games"] == int(0.1 * 3600 * 2 / found["night"]["game_seconds"])
+    assert found["night"]["games"] == int(0.04 * 3600 * 2 / found["night"]["game_seconds"])
     best, *others = found["proposals"]
-    assert best["simulations"] == 3
+    assert best["simulations"] == 2
     assert best["games_low"] <= best["games"] <= best["games_high"]
     assert best["hours"] == pytest.approx(best["games"] * found["night"]["game_seconds"] / 7200)
     assert all(best["figure"] <= other["figure"] for other in others)
@@ -72,8 +74,8 @@ def test_an_existing_configuration() -> None:
         + "".join(f'[[entrants]]\nengine = "wren{n}"\nrating = {1800 + 50 * n}\n' for n in (5, 4, 3, 2)),
         "utf-8",
     )
-    text = plan("old.toml --hours 0.1 --processes 1 --fields 2 --goal los=0.9 -o new.toml")
-    assert text.startswith("4 engines, 6 min, 1 concurrent game, 2+0.02, ratings ± 50\n")
+    text = plan("old.toml --hours 0.04 --processes 1 --fields 2 --goal los=0.9 -o new.toml")
+    assert text.startswith("4 engines, 2 min, 1 concurrent game, 2+0.02, ratings ± 50\n")
     assert "mcmahon" in text
     old, new = load(Path("old.toml")), load(Path("new.toml"))
     assert (new.tournament.name, new.play, new.report) == ("new", old.play, old.report)
@@ -102,16 +104,17 @@ def test_what_cannot_be_planned(words: str, told: str) -> None:
     assert told in refused(words)
 
 
-def test_figures_do_not_depend_on_processes() -> None:
+def test_figures_do_not_depend_on_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes give the same figures as one."""
-    words = "--entrants 4 --hours 0.05 --tc 1+0.01 --fields 2 --json"
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))  # otherwise, the processes import pytest
+    words = "--entrants 3 --hours 0.02 --tc 1+0.01 --fields 1 --json"
     assert plan(f"{words} --processes 2") == plan(f"{words} --processes 1")
 
 
 def test_ratings_at_quantiles() -> None:
     """With known ratings, the entrants of the configuration have ratings around 2000, best first."""
-    plan(f"--entrants 5 --ratings known --spread 100 {QUICK} -o night.toml")
+    plan(f"--entrants 4 --ratings known --spread 100 {QUICK} -o night.toml")
     ratings = [entrant.rating or 0.0 for entrant in load(Path("night.toml")).entrants]
     assert ratings == sorted(ratings, reverse=True)
-    assert sum(ratings) / 5 == pytest.approx(2000)
+    assert sum(ratings) / 4 == pytest.approx(2000)
     assert re.search(r"^# Expected: \d+ games", Path("night.toml").read_text("utf-8"), re.MULTILINE)

@@ -28,8 +28,8 @@ def config(tmp_path: Path) -> Path:
 
 
 def planned(config: Path, **settings: object) -> NightPlan:
-    request = PlanRequest(0.02, "top=1", config=config, database=config.with_name("league.db"), **settings)  # type: ignore[arg-type]
-    return plan_night(request, most=2)
+    request = PlanRequest(0.005, "top=1", config=config, database=config.with_name("league.db"), **settings)  # type: ignore[arg-type]
+    return plan_night(request, most=1)
 
 
 def test_ratings_of_a_list(config: Path) -> None:
