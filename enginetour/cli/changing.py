@@ -246,10 +246,13 @@ def void(game: int) -> dict[str, Any]:
 
 
 def _probed(engine: str, name: str | None, log: TournamentLog, workspace: Path, results: Path) -> dict[str, Any]:
-    """Probe whether the engine can play the tournament, and return the keys of the request that identify the engine."""
+    """Probe whether the engine can play the tournament, and return the keys of the request that identify the engine.
+
+    Options of ``[defaults]`` that the engine does not have are left out, as at the start of the tournament.
+    """
     from enginetour.engines.registry import of_workspace
     from enginetour.tournament.changes import default_side, find_newcomer
-    from enginetour.tournament.probing import probe_all, refuse_unfit, release_warnings
+    from enginetour.tournament.probing import probe_all, refuse_unfit, release_warnings, without_lacking
 
     entrant, spec = find_newcomer(engine, name, workspace, log)
     sides = {entrant.name: default_side(log, spec)}
@@ -257,7 +260,12 @@ def _probed(engine: str, name: str | None, log: TournamentLog, workspace: Path, 
     refuse_unfit(probes, sides)
     for warning in release_warnings(probes, {entrant.name: of_workspace(workspace).get(engine)}):
         echo(f"warning: {warning}", err=True)
-    return {"id": engine, "name": name, "fingerprint": spec.fingerprint}
+    kept, notes = without_lacking(sides, probes)
+    for note in notes:
+        echo(f"note: {note}", err=True)
+    found = kept[entrant.name].spec
+    lacking = [option for option, _ in spec.options if option not in dict(found.options)]
+    return {"id": engine, "name": name, "fingerprint": found.fingerprint, "lacking": lacking}
 
 
 # Commands that control a running tournament.

@@ -45,7 +45,7 @@ from enginetour.reports.games import game_row
 from enginetour.reports.sheet import Column, Sheet, json_text, safe_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from enginetour.interop.roundfiles import PlayedTournament
     from enginetour.model.game import Game, GameKey, Incident
@@ -122,7 +122,7 @@ def games(
             if output_form() == "json":
                 print_json(whole_game(stored))
             else:
-                print_text(_game_text(stored, log, log.known_ratings))
+                print_text(_game_text(stored, log))
             return
         if engine is not None:
             from enginetour.tournament.rating import entrant_named
@@ -176,9 +176,9 @@ def _odds(line: GameLine) -> str:
     return f"{'White' if line.handicap > 0 else 'Black'} {abs(line.handicap)}: {line.white_tc} v {line.black_tc}"
 
 
-def _game_text(stored: StoredGame, log: TournamentLog, ratings: Mapping[str, float]) -> str:
+def _game_text(stored: StoredGame, log: TournamentLog) -> str:
     from enginetour.reports.games import claim_lines, incident_lines, machine_lines, wrap_lines
-    from enginetour.reports.pgn import game_pgn
+    from enginetour.reports.pgn import common_tags, game_pgn
 
     lines = ["voided afterwards"] if stored.voided else []
     for line in machine_lines(stored.game):
@@ -186,7 +186,7 @@ def _game_text(stored: StoredGame, log: TournamentLog, ratings: Mapping[str, flo
     lines += claim_lines(stored.game, width())
     for incident in stored.game.incidents:
         lines += incident_lines(incident, width())
-    text = game_pgn(stored.game, stored.number, log.title, ratings=ratings, more=log.pgn_tags)
+    text = game_pgn(stored.game, stored.number, log.title, **common_tags(log))
     return text + "".join(f"{line}\n" for line in lines)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -41,41 +41,26 @@ def imports(db: Address | None) -> None:
 
 
 def _print_imports(db: Address | None) -> None:
-    from enginetour.store.imports import imports_of
+    from enginetour.reports import documents
 
     with open_store(db) as store:
-        lines = imports_of(store.database)
-    rows = tuple(
-        {
-            "name": line.name,
-            "edition": line.edition,
-            "made": iso_timestamp(line.created_unix),
-            "files": list(line.files),
-            "games": line.games,
-            "duplicates": line.duplicates,
-            "odds": line.odds_games,
-            "engines": line.engines,
-            "removed": None if line.removed_unix is None else iso_timestamp(line.removed_unix),
-            "why": line.why,
-        }
-        for line in lines
-    )
-    shown = tuple({"files": ", ".join(line.files)} for line in lines)
+        rows: Sequence[Mapping[str, Any]] = documents.imports(store)
+    shown = tuple({"files": ", ".join(row["files"])} for row in rows)
     whole = output_form() == "csv"
     columns = (
         Column("name", "import", left=True, flexible=True),
         Column("edition", "#"),
         Column("made", "made", left=True),
         Column("games", "games"),
-        *((Column("odds", "at odds"),) if whole or any(line.odds_games for line in lines) else ()),
+        *((Column("odds", "at odds"),) if whole or any(row["odds"] for row in rows) else ()),
         Column("duplicates", "duplicates"),
         Column("engines", "engines"),
         *((Column("removed", "removed", left=True),) if whole or any(row["removed"] for row in rows) else ()),
         Column("files", "files", left=True, flexible=True),
     )
-    notes = ["duplicates: games that were already in the database"] if lines else ["no imports yet"]
-    notes += [f"{line.name} #{line.edition} was removed: {line.why}" for line in lines if line.why]
-    print_sheet(Sheet("imports", columns, rows, shown, tuple(notes)))
+    notes = ["duplicates: games that were already in the database"] if rows else ["no imports yet"]
+    notes += [f"{row['name']} #{row['edition']} was removed: {row['why']}" for row in rows if row["why"]]
+    print_sheet(Sheet("imports", columns, tuple(rows), shown, tuple(notes)))
 
 
 def _remove_imports(db: Address | None, names: tuple[str, ...], why: str, *, dry_run: bool) -> None:

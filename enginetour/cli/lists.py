@@ -316,9 +316,11 @@ def define(name: str, db: Address | None, reset: bool, fields: dict[str, Any]) -
     Example: enginetour lists define blitz --min-games 50 --hardware ''
     """
     from enginetour.store.definition import define_list, has_list, revisions_of
+    from enginetour.store.ratings import require_system
 
     with open_store(db, change=True) as store:
         base = revisions_of(store, name)[-1].definition if has_list(store, name) and not reset else None
+        require_system(store, fields.get("system") or (base.system if base else "ml"))
         revision, written = define_list(store, name, definition_from(fields, base))
     if not written:
         echo(f"list {name}: no change, the newest revision is {revision.revision}")

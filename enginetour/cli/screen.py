@@ -30,6 +30,7 @@ REDRAW_S = 0.5
 # A progress line is printed after this number of games, or after 1 % of the finished games if that is more, so that
 # long logs stay readable.
 _PROGRESS_GAMES = 10
+_IDLE_S = 300.0  # seconds between two progress lines while no game can start
 _PROGRESS_S = 1.0  # minimum number of seconds between two progress lines, because the figures take 6 ms (measured)
 
 
@@ -68,6 +69,9 @@ class Lines(Watcher):
         self.due = _PROGRESS_GAMES
         self._clock = clock
         self._quiet_until = 0.0
+        self._idle_since: float | None = (
+            None  # when the last game ended, or when the last line about the wait was printed
+        )
         self._claimed = WrongClaims()
         # The lock protects the fields below and the order of the lines, because games start in another thread.
         self._lock = threading.Lock()
@@ -140,7 +144,7 @@ class Lines(Watcher):
         click.echo(safe_text(text), err=True)
 
     def progress(self, scheduler: Scheduler) -> None:
-        """Print a progress line if it is due."""
+        """Print a progress line if it is due, also while all games wait."""
         self.picture.take(scheduler)
         self._planned = self._numbers()
         self._print_begun({(pairing.white, pairing.black) for pairing, _ in scheduler.flying.values()})
@@ -150,6 +154,13 @@ class Lines(Watcher):
             lines = [headline(self.picture), *self._strength(), *sequential_lines(self.picture)]
             with self._lock:
                 _print(lines)
+        if scheduler.flying or scheduler.paused:
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = self._clock()
+        elif self._clock() - self._idle_since >= _IDLE_S:
+            self._idle_since = self._clock()
+            click.echo(" · ".join(filter(None, (headline(self.picture), scheduler.waiting()))))
 
     def strength(self) -> None:
         """Print the strength difference of two engines, unless it was printed since the last game."""

@@ -350,9 +350,11 @@ class Reader:
     """A reader of opening books, from a plug-in; the name of its entry point is the ending of the files, without a dot.
 
     `read` yields the openings of a file as written. It raises ValueError or OSError if it cannot read the file.
+    `example` is the content of a valid file, for the laws of `enginetour.testing`.
     """
 
     read: Callable[[Path], Iterable[WrittenOpening]]
+    example: bytes = b""
 
 
 CONTRACT = 1  # version of the contract of a reader, for plug-ins
@@ -369,8 +371,9 @@ def _by_plugin(reader: Reader, path: Path, plies: int | None, variant: str) -> I
             if index > MOST_OPENINGS:
                 raise ValueError(f"more than {MOST_OPENINGS:,} openings")
             yield replace(found, index=index) if isinstance(found, Opening) else found
-    except (OSError, ValueError) as error:
-        raise InputRefused(f"opening book cannot be read: {error}", place=str(path)) from None
+    except Exception as error:  # a plug-in may raise anything
+        why = str(error) if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {error}"
+        raise InputRefused(f"opening book cannot be read: {why}", place=str(path)) from None
 
 
 def _read(settings: OpeningSettings, path: Path, variant: str) -> tuple[Sequence[Opening], str, SkippedOpenings]:

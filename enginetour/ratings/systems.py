@@ -19,7 +19,8 @@ from enginetour.ratings.incremental import Lineage, RatedGame, RatingEvent, Rati
 class IncrementalSystem:
     """A system whose ratings depend on the order of games.
 
-    Start ratings must be at least `lowest` and less than `below`.
+    Start ratings must be at least `lowest` and less than `below`. The laws of `enginetour.testing` try the default
+    `settings` and the `examples`.
     """
 
     settings: BaseModel
@@ -28,6 +29,7 @@ class IncrementalSystem:
     scale: Scale = "go"  # scale of the start ratings
     lowest: float = float("-inf")
     below: float = float("inf")
+    examples: tuple[BaseModel, ...] = ()
 
     def rate(
         self,
@@ -46,10 +48,34 @@ class IncrementalSystem:
 
 CONTRACT = 1  # version of the contract of a rating system, for plug-ins
 _OWN: dict[str, IncrementalSystem] = {
-    "elo": IncrementalSystem(elo.EloSettings(), elo.begin, "Elo, incremental", "elo"),
-    "gor": IncrementalSystem(gor.CzechSettings(), gor.begin, "GoR, Czech 1998", lowest=gor.FLOOR),
-    "egf": IncrementalSystem(gor.EgfSettings(), gor.begin, "GoR, EGF as in the thesis of 2010", lowest=gor.FLOOR),
-    "egf2021": IncrementalSystem(gor.Egf2021Settings(), gor.begin_egf2021, "GoR, EGF 2021", below=gor.CEILING),
+    "elo": IncrementalSystem(
+        elo.EloSettings(),
+        elo.begin,
+        "Elo, incremental",
+        "elo",
+        examples=(elo.EloSettings(k_policy="fide", adv=20), elo.EloSettings(mode="batch", k_policy="fide", adv=20)),
+    ),
+    "gor": IncrementalSystem(
+        gor.CzechSettings(),
+        gor.begin,
+        "GoR, Czech 1998",
+        lowest=gor.FLOOR,
+        examples=(gor.CzechSettings(mode="sequential"),),
+    ),
+    "egf": IncrementalSystem(
+        gor.EgfSettings(),
+        gor.begin,
+        "GoR, EGF as in the thesis of 2010",
+        lowest=gor.FLOOR,
+        examples=(gor.EgfSettings(mode="sequential"),),
+    ),
+    "egf2021": IncrementalSystem(
+        gor.Egf2021Settings(),
+        gor.begin_egf2021,
+        "GoR, EGF 2021",
+        below=gor.CEILING,
+        examples=(gor.Egf2021Settings(mode="batch", event_class="C"),),
+    ),
 }
 SYSTEMS = Registry("enginetour.ratings", IncrementalSystem, CONTRACT, _OWN, reserved=("ml",))
 

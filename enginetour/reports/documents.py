@@ -125,6 +125,27 @@ def editions(store: Store, name: str | None = None) -> list[dict[str, object]]:
     ]
 
 
+def imports(store: Store) -> list[dict[str, object]]:
+    """Return all imports, oldest first, including removed ones."""
+    from enginetour.store.imports import imports_of
+
+    return [
+        {
+            "name": one.name,
+            "edition": one.edition,
+            "made": iso_timestamp(one.created_unix),
+            "files": list(one.files),
+            "games": one.games,
+            "duplicates": one.duplicates,
+            "odds": one.odds_games,
+            "engines": one.engines,
+            "removed": None if one.removed_unix is None else iso_timestamp(one.removed_unix),
+            "why": one.why,
+        }
+        for one in imports_of(store.database)
+    ]
+
+
 def edition(made: Edition) -> dict[str, object]:
     """Return an edition with its lines."""
     return made.to_json() | {"made": iso_timestamp(made.made_unix)}

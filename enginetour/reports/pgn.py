@@ -21,7 +21,7 @@ from enginetour.reports.sheet import Texts
 
 if TYPE_CHECKING:
     from enginetour.openings.eco import OpeningNames
-    from enginetour.store.games import StoredGame
+    from enginetour.store.games import StoredGame, TournamentReader
     from enginetour.store.log import TournamentLog
 
 # Games as PGN, according to the PGN standard of 1994. Move comments and extra tags have the form of cutechess and CCRL.
@@ -90,6 +90,11 @@ def game_pgn(
     """
     eco = (names.of(game) if names is not None else None) or (game.opening.eco, game.opening.name)
     return "\n".join((*_tags(game, number, event, more, ratings, eco), "", *_movetext(game, comments, bare), "", ""))
+
+
+def common_tags(log: TournamentReader) -> dict[str, Any]:
+    """Return the arguments of `game_pgn` that all games of a tournament share: ratings and tags of the user."""
+    return {"ratings": log.known_ratings, "more": log.pgn_tags}
 
 
 def move_comments(moves: Sequence[MoveMade], extras: tuple[str, ...] = ()) -> list[str]:
@@ -317,7 +322,7 @@ def export_pgn(
 
     `comments` and `names` are passed to `game_pgn`.
     """
-    same: dict[str, Any] = {"comments": comments, "ratings": log.known_ratings, "more": log.pgn_tags, "names": names}
+    same = common_tags(log) | {"comments": comments, "names": names}
     for stored in _counting(log, first):
         yield game_pgn(stored.game, stored.number, log.title, **same)
 
@@ -456,10 +461,8 @@ class PgnFile:
         if size is None or not as_left:
             self.mend()
             return
-        ratings = self.log.known_ratings
-        same: dict[str, Any] = {"comments": self._comments, "ratings": ratings, "names": self._names}
-        title, tags = self.log.title, self.log.pgn_tags
-        made = [game_pgn(one, number, title, more=tags, **same) for number, one in games]
+        same = common_tags(self.log) | {"comments": self._comments, "names": self._names}
+        made = [game_pgn(one, number, self.log.title, **same) for number, one in games]
         whole = size - len(self._tail)
         try:
             with self.path.open("r+b") as sink:

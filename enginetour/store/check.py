@@ -37,6 +37,7 @@ from enginetour.engines.enginefile import LOST_COMMAND, parse_json, salvaged_spe
 from enginetour.model.errors import StoreRefused, TourError
 from enginetour.model.game import format_fixed
 from enginetour.model.task import EngineSpec
+from enginetour.ratings.systems import SYSTEMS
 from enginetour.store import codecs
 from enginetour.store.address import Address
 from enginetour.store.counts import REMOVED, counts_by_pair, removed_imports, unpack_counts
@@ -49,7 +50,7 @@ from enginetour.store.games import recounted, versions_counts
 from enginetour.store.imports import imports_of
 from enginetour.store.lists import rate_selection
 from enginetour.store.log import TournamentLog
-from enginetour.store.ratings import settings_of
+from enginetour.store.ratings import require_system, settings_of
 from enginetour.store.replay import audit, format_of
 from enginetour.store.selection import select_games
 from enginetour.store.tables import (
@@ -432,7 +433,8 @@ class Finding:
 class Inspection:
     """The result of a check: the numbers of checked tournaments, games, imports and editions, and the findings.
 
-    `unreplayed` contains the logs of other format versions, which were not replayed.
+    `unreplayed` contains what was not computed again: logs of other format versions, and editions whose rating system
+    is not installed.
     """
 
     tournaments: int
@@ -530,11 +532,23 @@ class _Inspector:
     def _edition(self, head: Edition) -> Iterator[str]:
         definitions = {revision.revision: revision.definition for revision in revisions_of(self.store, head.list)}
         stored = read_edition(self.store, head.list, head.number)
-        selection = select_games(self.store, definitions[head.revision], head.moment)
+        definition = definitions[head.revision]
+        if definition.system != "ml" and definition.system not in SYSTEMS:
+            self._without_plugin(f"edition {head.number} of {head.list}", definition.system)
+            return
+        selection = select_games(self.store, definition, head.moment)
         again = make_edition(head.list, head.revision, selection, rate_selection(self.store, selection))
         if stored.games != again.games:
             yield f"published with {stored.games} games, but its filter now selects {again.games} games up to that time"
         yield from _differing_lines(stored.lines, again.lines)
+
+    def _without_plugin(self, place: str, system: str) -> None:
+        what = f"the rating system {system!r} is not known"
+        try:
+            require_system(self.store, system)
+        except StoreRefused as refused:
+            what = refused.what
+        self.unreplayed.append(Finding(place, what))
 
     def _note(self, place: str, found: Iterable[str]) -> None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from enginetour.interop.gamefilter import ENDINGS
 from enginetour.model.errors import StoreRefused, UsageRefused, suggest
+from enginetour.model.plugins import plugins_used
 from enginetour.model.timecontrol import TIME_CLASSES
 from enginetour.model.variants import STANDARD, variant_named
 from enginetour.ratings.pentanomial import ELO_SCALE
@@ -219,7 +221,9 @@ def define_list(store: Store, name: str, definition: ListDefinition) -> tuple[Re
         why = "first" if before is None else "; ".join(definition_changes(before.definition, definition))
         number = 1 if before is None else before.revision + 1
         made: dict[str, Any] = {"name": name, "revision": number, "why": why, "made_unix": time.time()}
-        connection.execute(insert(LISTS), {**made, "definition": definition.model_dump_json()})
+        used = {} if definition.system == "ml" else plugins_used((SYSTEMS, definition.system))
+        stored = definition.model_dump(mode="json") | ({"plugins": used} if used else {})
+        connection.execute(insert(LISTS), {**made, "definition": json.dumps(stored, ensure_ascii=False)})
     return Revision.model_construct(**made, definition=definition), True
 
 
@@ -246,7 +250,12 @@ def describe_definition(definition: ListDefinition) -> dict[str, str]:
 
 def _revision(row: Any) -> Revision:
     try:
-        definition = ListDefinition.model_validate_json(row.definition)
+        stored = json.loads(row.definition)
+        if isinstance(stored, dict):
+            stored.pop("plugins", None)  # the packages, which `store.ratings.require_system` reads
+        definition = ListDefinition.model_validate_json(
+            json.dumps(stored)
+        )  # as JSON, which has lists instead of tuples
     except ValueError as error:
         what = f"revision {row.revision} cannot be read: {str(error).splitlines()[-1].strip()}"
         raise StoreRefused(what, place=f"list {row.name}", step="use the enginetour version that wrote it") from None

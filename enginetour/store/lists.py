@@ -20,7 +20,7 @@ from enginetour.ratings.pairs import Pairs
 from enginetour.ratings.priors import LooseAnchor, parse_loose_anchor, parse_prior
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row, bubble_rating_order, incremental_list, rating_list
 from enginetour.store.games import TournamentReader, describe_scores, scores_at_odds
-from enginetour.store.ratings import entry_ratings, system_named, with_event_classes
+from enginetour.store.ratings import entry_ratings, require_system, system_named, with_event_classes
 from enginetour.store.selection import (
     Pentanomial,
     Selection,
@@ -243,6 +243,7 @@ def _los(one: Row, other: Row) -> float | None:
 def _incremental_list(store: Store, selection: Selection) -> RatingList:
     """Rate the selected games with an incremental system, in the order in which they were played or imported."""
     definition, pairs = selection.definition, selection.pairs
+    require_system(store, definition.system)
     known = system_named(definition.system)
     with store.database.reading() as connection:
         names = _names_by_version(selection)

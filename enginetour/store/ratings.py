@@ -5,6 +5,7 @@ The stored rows are the only state. An update that continues from them gives the
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel
 from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_, select
 
-from enginetour.model.errors import UsageRefused
+from enginetour.model.errors import StoreRefused, UsageRefused
 from enginetour.model.game import Outcome
+from enginetour.model.plugins import PluginRefused, refuse_missing
 from enginetour.ratings import incremental
 from enginetour.ratings.gor import Egf2021Settings
 from enginetour.ratings.grades import Scale
@@ -50,6 +52,7 @@ from enginetour.store.tables import (
     GAMES,
     IMPORTED_GAMES,
     IMPORTS,
+    LISTS,
     RATING_EVENTS,
     RATING_REVISIONS,
     STANDING,
@@ -401,6 +404,24 @@ def _common_rows(one: list[_Row], other: list[_Row]) -> int:
 # on, after an annulled game, a late game or a change of settings. Earlier revisions are kept.
 
 
+def require_system(store: Store, name: str) -> None:
+    """Raise StoreRefused if a rating system is not installed, but a list or tournament of the database uses it.
+
+    The error names the package, which was stored when the list was defined or the tournament started.
+    """
+    if name == "ml" or name in SYSTEMS:
+        return
+    lists = store.database.rows(select(LISTS.c.definition).order_by(LISTS.c.made_unix.desc()))
+    started = store.database.rows(select(TOURNAMENTS.c.config).order_by(TOURNAMENTS.c.id.desc()))
+    for stored in (*(json.loads(row.definition) for row in lists), *(row.config for row in started)):
+        used = stored.get("plugins", {}).get(SYSTEMS.group, {})
+        if name in used:
+            try:
+                refuse_missing({SYSTEMS.group: {name: used[name]}}, "")
+            except PluginRefused as error:  # the rest of the database can be read
+                raise StoreRefused(error.what, step=error.step) from None
+
+
 def system_named(name: str) -> IncrementalSystem:
     """Return an incremental rating system by name. Raise UsageRefused for an unknown name."""
     if name not in SYSTEMS:
@@ -448,10 +469,10 @@ def update_ratings(store: Store, system: str, settings: BaseModel | None = None)
 
 
 def settings_of(store: Store) -> list[BaseModel]:
-    """Return the settings of all revisions of all rating systems. Raise ValueError for invalid settings."""
+    """Return the settings of all revisions of the installed rating systems. Raise ValueError for invalid settings."""
     rows = select(RATING_REVISIONS.c.system, RATING_REVISIONS.c.settings)
-    found = store.database.rows(rows)
-    return [type(system_named(row.system).settings).model_validate_json(row.settings) for row in found]
+    found = (row for row in store.database.rows(rows) if row.system in SYSTEMS)
+    return [type(SYSTEMS[row.system].settings).model_validate_json(row.settings) for row in found]
 
 
 def ratings_of(store: Store, system: str, tournament: int | None = None) -> dict[str, tuple[float, int]]:

@@ -1,7 +1,7 @@
-"""For authors of formats and engines: laws that each format must keep, and scripted engines with one fault each.
+"""For authors of plug-ins and engines: laws that each plug-in must keep, and scripted engines with one fault each.
 
-``pytest --pyargs enginetour.testing`` tries the laws on each registered format, also on one of a plug-in. It needs the
-extra `testing`.
+``pytest --pyargs enginetour.testing`` tries the laws on each registered format, rating system, notifier and reader of
+openings, also on those of plug-ins. It needs the extra `testing`.
 """
 
 from __future__ import annotations

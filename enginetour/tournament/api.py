@@ -27,9 +27,10 @@ from enginetour.model.game import Game as PlayedGame
 from enginetour.model.game import Opening, Pairing
 from enginetour.ratings.ratinglist import RatingList
 from enginetour.ratings.sequential import ERROR, MatchTest, Model, Sprt, match_test
+from enginetour.reports import documents
 from enginetour.reports.forecast import prospect_of
 from enginetour.reports.games import game_row
-from enginetour.reports.pgn import game_pgn
+from enginetour.reports.pgn import common_tags, game_pgn
 from enginetour.reports.progress import status_json
 from enginetour.reports.standings import standings_sheet
 from enginetour.store import models
@@ -261,8 +262,10 @@ class Database:
         """Return a table as the commands print it with ``--json``.
 
         Args:
-            table: ``tournaments``, ``games``, ``standings`` or ``ratings``.
-            which: the arguments of the method of this name.
+            table: ``tournaments``, ``games``, ``standings``, ``ratings``, ``crosstable``, ``incidents``, ``lists``,
+                ``editions`` or ``imports``.
+            which: the arguments of the method of this name; `tournament` and `edition` for a crosstable or incidents,
+                and `name` for the editions of one list.
         """
         if table == "games":
             return [game.to_json() for game in self.games(**which)]
@@ -270,10 +273,30 @@ class Database:
             return self.standings(**which)
         if table == "ratings":
             return self.ratings(**which).to_rows()
-        if table != "tournaments":
-            known = "tournaments, games, standings or ratings"
+        if table == "tournaments":
+            return [one.model_dump(mode="json") for one in self.tournaments(**which)]
+        if table in ("crosstable", "incidents"):
+            return self._rows_of_log(table, **which)
+        of_store: Mapping[str, Callable[..., list[dict[str, object]]]] = {
+            "lists": documents.lists,
+            "editions": documents.editions,
+            "imports": documents.imports,
+        }
+        if table not in of_store:
+            known = "tournaments, games, standings, ratings, crosstable, incidents, lists, editions or imports"
             raise UsageRefused(f"must be {known} (found {table!r})", place="table")
-        return [one.model_dump(mode="json") for one in self.tournaments(**which)]
+        with self._readable(), self._store.database.snapshot():
+            return of_store[table](self._store, **which)
+
+    def _rows_of_log(
+        self, table: str, tournament: str | None = None, edition: int | None = None
+    ) -> list[dict[str, object]]:
+        with self._readable(), self._store.database.snapshot():
+            log = self._store.tournament(tournament, edition)
+            if table == "incidents":
+                return documents.incidents(log)
+            rows: Any = documents.crosstable(log, *fold(log))[1]["table"]
+            return list(rows)
 
     def frame(self, table: str, **which: Any) -> Any:
         """Return a table of `rows` as a `pandas.DataFrame`. Raise TourError if pandas is not installed."""
@@ -302,7 +325,7 @@ class Database:
 
 def _pgn_reader(log: TournamentLog, number: int) -> Callable[[], str]:
     def read() -> str:
-        return game_pgn(log.game(number).game, number, log.title, ratings=log.known_ratings, more=log.pgn_tags)
+        return game_pgn(log.game(number).game, number, log.title, **common_tags(log))
 
     return read
 

@@ -23,7 +23,7 @@ from enginetour.model.task import EngineSpec, Side, TimeTerms
 from enginetour.model.timecontrol import TimeControl, format_controls
 from enginetour.model.variants import STANDARD
 from enginetour.store.log import TournamentLog
-from enginetour.tournament.config.entrants import CLOCK_MARGIN_MS, refuse_limits, resolve
+from enginetour.tournament.config.entrants import CLOCK_MARGIN_MS, refuse_limits, resolve, without_options
 from enginetour.tournament.config.sections import DefaultsSection, EntrantSection
 from enginetour.tournament.control import refusal
 from enginetour.tournament.requests import Add, Machines, Plain, Replace, Request, Slots, Void, Withdraw
@@ -199,6 +199,7 @@ class TournamentEditor:
         if self.joining is None:
             raise UsageRefused("no engine files are available for this tournament")
         entrant, spec = self.joining(request.id, request.name)
+        spec = without_options(spec, {option.casefold() for option in request.lacking}.intersection(spec.optional))
         default_side(self.log, spec)
         if request.fingerprint not in ("", spec.fingerprint):
             what = f"the running tournament uses an engine file {request.id!r} that differs from the checked one"

@@ -52,11 +52,13 @@ class Channel:
     """A way to send events.
 
     `send` gets the settings of the channel, the event, and the directory of the configuration. It raises NotifyFailed
-    if the event was not accepted. `settings` is the pydantic model of the settings of a plug-in.
+    if the event was not accepted. `settings` is the pydantic model of the settings of a plug-in. `example` has settings
+    for the laws of `enginetour.testing`, which send random events with a temporary directory.
     """
 
     send: Callable[[Any, Event, Path], None]
     settings: type[BaseModel] = BaseModel
+    example: Any = None
 
 
 def channels(section: NotifySection, folder: Path) -> dict[str, Send]:
@@ -142,9 +144,10 @@ def send_to_apprise(urls: tuple[str, ...], event: Event) -> None:
 
 
 CONTRACT = 1  # version of the contract of a notifier, for plug-ins
+_UNUSED = "http://127.0.0.1:9"  # usually nothing answers there: the port of the protocol discard (RFC 863)
 _OWN = {
-    "command": Channel(send_to_command),
-    "webhook": Channel(lambda url, event, _: send_to_webhook(url, event)),
+    "command": Channel(send_to_command, example=("cat",)),
+    "webhook": Channel(lambda url, event, _: send_to_webhook(url, event), example=_UNUSED),
     "apprise": Channel(lambda urls, event, _: send_to_apprise(urls, event)),
 }
 NOTIFIERS = Registry("enginetour.notifiers", Channel, CONTRACT, _OWN)

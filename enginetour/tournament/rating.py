@@ -65,7 +65,9 @@ def rate_stored(
     from enginetour.ratings.likelihood import ModelName
     from enginetour.ratings.systems import system_title
     from enginetour.store.lists import rate_selection, tournament_rating_list
+    from enginetour.store.ratings import require_system
 
+    require_system(store, fields.get("system") or "ml")
     title, found = "all tournaments", None
     if list_name is not None:
         title, selection = _defined_games(store, list_name, fields, as_of)
@@ -135,12 +137,14 @@ def _defined_games(store: Store, name: str, fields: Mapping[str, Any], as_of: st
     from enginetour.store.counts import edition_in
     from enginetour.store.definition import revisions_of
     from enginetour.store.editions import read_edition
+    from enginetour.store.ratings import require_system
     from enginetour.store.selection import select_games
 
     revisions, number = revisions_of(store, name), edition_in(as_of)
     made = None if number is None else read_edition(store, name, number)
     revision = revisions[-1] if made is None else next(one for one in revisions if one.revision == made.revision)
     title = f"{name}, revision {revision.revision}" + (", changed by options" if fields else "")
+    require_system(store, fields.get("system", revision.definition.system) or "ml")
     definition = definition_from(fields, revision.definition)
     return title, select_games(store, definition, made.moment if made else as_of)
 

@@ -1,7 +1,7 @@
 """Requests that commands send to a running tournament: a model for each, parsed from messages of its socket.
 
-A request contains the id of an engine file, and the run itself reads the file. Command lines, environments and options
-of engines are never sent through the socket.
+A request contains the id of an engine file, and the run itself reads the file. Command lines, environments and values
+of options are never sent through the socket.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class _Joining(_Request):
     id: _Name
     name: _Name | None = None
     fingerprint: _Words = ""  # of the checked engine; the run accepts only this one
+    lacking: Annotated[list[_Name], Field(max_length=1000)] = []  # options of [defaults] that the engine does not have
     why: _Words = ""
 
 

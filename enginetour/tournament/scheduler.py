@@ -377,6 +377,10 @@ class Scheduler:
         """Return the games in progress."""
         return [pairing for pairing, _ in self.flying.values()]
 
+    def waiting(self) -> str:
+        """Describe why the next games wait, such as ``1 game waits until the machine is less busy, ...``, or ""."""
+        return self.standstill.waiting(self.clock()) or self.setbacks.waiting()
+
     def estimate(self) -> float | None:
         """Return the estimated seconds until the end, or None in a pause and before the first game of this run ends."""
         if not self.played or self.paused:

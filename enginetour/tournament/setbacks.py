@@ -210,6 +210,14 @@ class Setbacks:
                 doubtful = f"{busy}, {doubts} void time losses"
                 self._tell(f"{names} waits {longest} until the machine is less busy: {doubtful}")
 
+    def waiting(self) -> str:
+        """Describe the games that wait until the machine is less busy. Return "" if there are none."""
+        ends = [end - self._clock() for end in self._calm_by.values()]
+        if not ends:
+            return ""
+        games = "1 game waits" if len(ends) == 1 else f"{len(ends)} games wait"
+        return f"{games} until the machine is less busy, for at most {max(1, math.ceil(max(ends) / 60))} min"
+
     def _awaits_calm(self, key: GameKey, now: float) -> bool:
         if key not in self._calm_by:
             return False
@@ -258,6 +266,13 @@ class Standstill:
         them = "it is withdrawn" if len(self.names) == 1 else "they are withdrawn"
         then = them if self.withdraws else "the run ends"
         return f"no game can start without {' and '.join(self.names)}: waiting {self._long()}, then {then}"
+
+    def waiting(self, now: float) -> str:
+        """Describe the wait, or return "" if the run does not wait."""
+        if self.until is None:
+            return ""
+        minutes = max(1, math.ceil((self.until - now) / 60))
+        return f"no game can start without {' and '.join(self.names)}, for at most {minutes} min"
 
     def is_over(self, now: float) -> bool:
         """Return whether the wait has ended."""

@@ -171,8 +171,8 @@ class PgnExport(Watcher):
 # Live events for subscribers of the socket, such as the live page.
 #
 # event      fields besides `event`
-# start      slot, white, black, round, encounter, leg, opening, variant, fen, moves (UCI, of the opening), clocks (ms),
-#            tc, at
+# start      slot, white, black, round, encounter, leg, handicap, engines (names that they report), hardware,
+#            opening, opening_number, eco, variant, fen, moves (UCI, of the opening), clocks (ms), tc, at
 # move       slot, ply, uci, san, score, depth, nodes, pv, elapsed_ms, clock_ms, clocks, at (UTC seconds, of the slot)
 # end        slot, outcome, cause
 # progress   the fields of `status --json` without `playing` and `forecast`: games_done, remaining, eta, slots, ...

@@ -29,7 +29,7 @@ from enginetour.model.game import Outcome
 from enginetour.reports import documents
 from enginetour.reports.forecast import limit_cpu, prospect_at
 from enginetour.reports.games import game_row
-from enginetour.reports.pgn import export_pgn, game_pgn
+from enginetour.reports.pgn import common_tags, export_pgn, game_pgn
 from enginetour.reports.ratinglist import list_json
 from enginetour.reports.sheet import iso_timestamp, json_text
 from enginetour.store.definition import revisions_of
@@ -301,7 +301,7 @@ class Api:
 
         def make(store: Store, _: StandingsCache) -> _Document:
             log = store.tournament(entry.name, entry.edition)
-            return game_pgn(log.game(number).game, number, log.title, ratings=log.known_ratings, more=log.pgn_tags)
+            return game_pgn(log.game(number).game, number, log.title, **common_tags(log))
 
         return await self._answer(request, entry, make, _PGN)
 
@@ -365,11 +365,13 @@ class Api:
 
         finished = await self._document(request, entry, make)
         played = [game for _, game in sorted(self._hub.live(entry).games.items()) if not game.over]
-        number = self._hub.live(entry).progress.get("games_done", 0)
-        texts = [game.to_pgn(entry.title, number + place) for place, game in enumerate(played, 1)]
         tag = f"{finished.tag}-{crc32(str([game.version for game in played]).encode()):x}"
-        body = finished.body + "".join(texts).encode("utf-8", "replace")
-        return _answers(tag, body, _PGN)[_has(request.scope, tag)]
+        if not played or _has(request.scope, tag):
+            return _answers(tag, finished.body, _PGN)[_has(request.scope, tag)]
+        tags = await self._read(lambda store, _: common_tags(store.tournament(entry.name, entry.edition)))
+        number = self._hub.live(entry).progress.get("games_done", 0)
+        texts = [game.to_pgn(entry.title, number + place, tags) for place, game in enumerate(played, 1)]
+        return _answers(tag, finished.body + "".join(texts).encode("utf-8", "replace"), _PGN)[0]
 
     async def events(self, slug: _Slug) -> Response:
         """Return server-sent events: `all`, then `board`, `table`, `progress`, `forecast` and lines of games."""

@@ -12,7 +12,7 @@ from operator import itemgetter
 from time import thread_time
 from typing import TYPE_CHECKING, Any
 
-from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, Termination
+from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.model.variants import VARIANTS, board_of
 from enginetour.reports.forecast import forecast_sheet
 from enginetour.reports.pgn import format_score, game_pgn
@@ -37,6 +37,9 @@ class LiveGame:
     def __init__(self, start: Mapping[str, Any]) -> None:
         self.white, self.black = safe_text(start.get("white", "?")), safe_text(start.get("black", "?"))
         self.opening = safe_text(start.get("opening") or "")
+        self._eco = safe_text(start.get("eco") or "")
+        self._hardware = safe_text(start.get("hardware") or "")
+        self._engines = [safe_text(name) for name in start.get("engines") or ("", "")]
         self.clocks: list[int | None] = list(start.get("clocks") or (None, None))
         self.controls = [safe_text(text) for text in start.get("tc") or ("", "")]
         self.at = self._begun_at = float(start.get("at") or time.time())
@@ -47,6 +50,7 @@ class LiveGame:
         self._searched: list[Mapping[str, Any] | None] = [None, None]
         self._events: dict[int, Mapping[str, Any]] = {}  # by ply
         self._numbers = [int(start.get(name) or 1) for name in ("encounter", "leg", "round")]
+        self._odds, self._book_number = int(start.get("handicap") or 0), int(start.get("opening_number") or 0)
         self._booked = 0 if "ply" in start else len(self.moves)
         self._sans: list[str] = []
         self._variant = str(start.get("variant") or "standard")
@@ -122,8 +126,11 @@ class LiveGame:
             "graph": self.scores if whole else self.scores[-_SHOWN_SCORES:],
         }
 
-    def to_pgn(self, event: str, number: int) -> str:
-        """Return the game as PGN with the result ``*``. Moves that were made before the connection have no comments."""
+    def to_pgn(self, event: str, number: int, tags: Mapping[str, Any]) -> str:
+        """Return the game as PGN with the result ``*``. Moves that were made before the connection have no comments.
+
+        `tags` is the result of `common_tags` for the tournament.
+        """
         self._catch_up()
         moves = [
             MoveMade(uci, san, book=True)
@@ -133,20 +140,28 @@ class LiveGame:
         ]
         encounter, leg, round_ = self._numbers
         game = Game(
-            Pairing(self.white, self.black, leg=leg, encounter=encounter, round=round_),
+            Pairing(self.white, self.black, leg=leg, encounter=encounter, round=round_, handicap=self._odds),
             Outcome.VOID,
             Termination.ABORTED,
             opening=Opening(
-                self.opening, fen=self._fen, moves=tuple(self.moves[: self._booked]), variant=self._variant
+                self.opening,
+                self._book_number,
+                self._fen,
+                tuple(self.moves[: self._booked]),
+                self._eco,
+                self._variant,
             ),
             moves=tuple(moves),
+            white=SideRecord(self._engines[0]),
+            black=SideRecord(self._engines[1]),
             white_tc=self.controls[0],
             black_tc=self.controls[1],
             started_unix=self._begun_at,
             ended_unix=self.at,
+            hardware=self._hardware,
         )
         unseen = max((ply for ply in range(self._booked + 1, len(moves) + 1) if ply not in self._events), default=0)
-        return game_pgn(game, number, event, bare=unseen)
+        return game_pgn(game, number, event, bare=unseen, **tags)
 
     @property
     def version(self) -> tuple[float, int]:

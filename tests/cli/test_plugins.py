@@ -13,28 +13,35 @@ import pytest
 
 from tests.support.tournaments import audit, config, running, tour
 
-EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "enginetour-hill"
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+HILL, EXTRAS = EXAMPLES / "enginetour-hill", EXAMPLES / "enginetour-extras"
+BUILD = """
+import os, sys
+from hatchling.build import build_wheel
+for place in sys.argv[2:]:
+    os.chdir(place)
+    build_wheel(sys.argv[1])
+"""
 WRENS = ("wren1", "wren2", "wren3", "wren4")
 MISSING = "the format 'hill' is not installed; it is part of the package enginetour-hill 1.0. Hint: pip install"
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel of the example, and install it into a directory."""
+    """Build the wheels of the examples, and install each into a directory."""
     folder = tmp_path_factory.mktemp("plug-ins")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=EXAMPLE, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
-    with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(folder / "site")
-    return folder / "site"
+    subprocess.run([sys.executable, "-c", BUILD, folder, HILL, EXTRAS], check=True, capture_output=True)
+    for wheel in folder.glob("*.whl"):
+        with zipfile.ZipFile(wheel) as packed:
+            packed.extractall(folder / wheel.name.partition("-")[0])
+    return folder
 
 
 def test_the_format_of_an_installed_package_from_start_to_removal(tmp_path: Path, installed: Path) -> None:
     """Real engines play it; it is killed, resumed, simulated and reported. Without the package there is one line."""
     path = config(tmp_path, WRENS, "hill", "games_per_pairing = 2", tc="0.1+0.01", strong=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(installed))
+        patch.syspath_prepend(str(installed / "enginetour_hill"))
         with running(tmp_path, path) as process:
             process.send(signal.SIGKILL)
         assert 1 <= audit(tmp_path) < 6
@@ -62,13 +69,15 @@ def test_the_format_of_an_installed_package_from_start_to_removal(tmp_path: Path
     assert "Wren 1" in tour(tmp_path, "ratings").stdout
 
 
-def test_the_laws_include_the_format_of_a_plug_in(installed: Path) -> None:
-    """The package's tests pass, and `pytest --pyargs enginetour.testing` tries the laws on its format."""
+def test_the_laws_include_plug_ins(installed: Path) -> None:
+    """The packages' tests pass, and `pytest --pyargs enginetour.testing` tries the laws on their plug-ins."""
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
-    words += [str(EXAMPLE / "tests"), "--pyargs", "enginetour.testing", "-k", "hill"]
-    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": str(installed)}, capture_output=True, text=True)
+    words += [str(HILL / "tests"), str(EXTRAS / "tests"), "--pyargs", "enginetour.testing"]
+    words += ["-k", "hill or fast or lines or sans or extras"]
+    paths = os.pathsep.join(str(installed / name) for name in ("enginetour_hill", "enginetour_extras"))
+    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-    assert "6 passed" in done.stdout
+    assert "19 passed" in done.stdout
 
 
 def test_a_list_of_formats_reports_faulty_plug_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,58 +99,21 @@ def test_a_list_of_formats_reports_faulty_plug_ins(tmp_path: Path, monkeypatch: 
     assert len(refused) == 1 and refused[0].startswith("enginetour: odd 1: the format 'odd' cannot be imported")
 
 
-EXTRAS = """
-import json
-from pydantic import BaseModel
-from enginetour.openings.choice import Reader
-from enginetour.openings.positions import WrittenOpening
-from enginetour.ratings import elo
-from enginetour.ratings.systems import IncrementalSystem
-from enginetour.tournament.notify import Channel
-
-class Settings(BaseModel):
-    file: str
-
-def send(settings, event, folder):
-    with (folder / settings.file).open("a") as sink:
-        sink.write(json.dumps(event) + "\\n")
-
-def read(path):
-    for line, words in enumerate(path.read_text().splitlines(), 1):
-        yield WrittenOpening(line, words, sans=tuple((line, san) for san in words.split()))
-
-KIND = {kind!r}
-CONTRACT = 1
-PLUGIN = {{
-    "ratings": IncrementalSystem(elo.EloSettings(k=100), elo.begin, "Elo, fast", "elo"),
-    "notifiers": Channel(send, Settings),
-    "openings": Reader(read),
-}}[KIND]
-"""
-
-
-def test_a_rating_system_a_notifier_and_a_reader_of_a_package(tmp_path: Path) -> None:
+def test_a_rating_system_a_notifier_and_a_reader_of_a_package(tmp_path: Path, installed: Path) -> None:
     """One run uses all three. After the removal of the package, one line names it."""
-    site, names = tmp_path / "site", {"ratings": "fast", "notifiers": "lines", "openings": "sans"}
-    about = site / "extras-2.1.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: extras\nVersion: 2.1\n")
-    points = [f"[enginetour.{kind}]\n{name} = extras_{kind}\n" for kind, name in names.items()]
-    (about / "entry_points.txt").write_text("".join(points))
-    for kind in names:
-        (site / f"extras_{kind}.py").write_text(EXTRAS.format(kind=kind))
     more = '\n[ratings]\nsystems = ["ml", "fast"]\nplugins = { fast = { k = 50 } }\n'
     more += '[notify]\nplugins = { lines = { file = "lines.txt" } }\n'
     play = 'openings = { file = "book.sans" }'
     path = config(tmp_path, WRENS[:2], "roundrobin", "cycles = 1\ngames_per_pairing = 2", more, play=play)
     (tmp_path / "book.sans").write_text("e4 e5 Nf3\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(site))
+        patch.syspath_prepend(str(installed / "enginetour_extras"))
         assert "Elo, fast" in tour(tmp_path, "run", str(path)).stdout
         assert '"event": "finished"' in (tmp_path / "lines.txt").read_text()
         assert "e4 e5 Nf3" in tour(tmp_path, "games", "1").stdout
         assert "Elo, fast" in tour(tmp_path, "ratings", "--system", "fast").stdout
         tour(tmp_path, "lists", "define", "quick", "--system", "fast")
+        tour(tmp_path, "publish", "quick")
         pgn = str(tmp_path / "results" / "trial.pgn")
         assert "Elo, fast" in tour(tmp_path, "rate", pgn, "--system", "fast").stdout
         text = path.read_text()
@@ -151,12 +123,28 @@ def test_a_rating_system_a_notifier_and_a_reader_of_a_package(tmp_path: Path) ->
         path.write_text(text)
         assert "book.sans:1: invalid opening: illegal" in tour(tmp_path, "check", str(path), expect=3).stderr
     told = tour(tmp_path, "run", str(path), expect=3).stderr.splitlines()
-    assert len(told) == 1 and "is not installed; it is part of the package extras 2.1." in told[0]
+    assert len(told) == 1 and "is not installed; it is part of the package enginetour-extras 2.1." in told[0]
     without = text.partition("\n[ratings]")[0] + text.partition('"lines.txt" } }\n')[2]
     path.write_text(without)
     told = tour(tmp_path, "run", str(path), expect=3).stderr.splitlines()
     assert len(told) == 1 and "the reader of openings 'sans' is not installed" in told[0]
     assert "Wren 1" in tour(tmp_path, "standings").stdout
     assert "quick" in tour(tmp_path, "lists").stdout
-    told = tour(tmp_path, "ratings", "quick", expect=3).stderr.splitlines()
-    assert "unknown rating system 'fast'" in told[-1]
+    missing = (
+        "enginetour: the rating system 'fast' is not installed; it is part of the package enginetour-extras 2.1. Hint"
+    )
+    for words in (
+        ("ratings", "quick"),
+        ("ratings", "quick", "--as-of", "edition 1"),
+        ("publish", "quick"),
+        ("diff", "quick"),
+        ("lists", "define", "quick", "--min-games", "3"),
+        ("report", "quick"),
+        ("history", "Wren 1", "--list", "quick"),
+    ):
+        told = tour(tmp_path, *words, expect=5).stderr.splitlines()
+        assert len(told) == 1 and told[0].startswith(missing), words
+    assert "Wren 1" in tour(tmp_path, "editions", "quick", "1").stdout
+    checked = tour(tmp_path, "db", "check")
+    assert "sound" in checked.stdout and "edition 1 of quick: not replayed, the rating system 'fast'" in checked.stderr
+    assert "quick" in tour(tmp_path, "ratings", "quick", "--system", "elo").stdout

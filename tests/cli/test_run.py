@@ -865,7 +865,10 @@ def test_defaults_that_an_engine_does_not_have(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("Seed = 2", "Seed = 3"))
     assert "changed since the last game: Wren 1, Wren 2, Wren 3" in tour(tmp_path, "run", str(path), expect=None).stderr
     tour(tmp_path, "run", str(path), "--accept-change", "--max-games", "1", expect=8)
+    assert "Contempt of [defaults] is left out for Wren 4: the" in tour(tmp_path, "add", "wren4").stderr
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        assert store.tournament("trial").specs["Wren 4"].options == (("Seed", "2"),)
     path.write_text(path.read_text().replace("Contempt = 7", "Contempt = 8"))  # no engine has it
-    assert "resuming after 2 of 3" in tour(tmp_path, "run", str(path)).stderr
+    assert "resuming after 2 of 6" in tour(tmp_path, "run", str(path)).stderr
     path.write_text(f"{path.read_text()}\noptions = {{ Contempt = 7 }}")
     assert "engine Wren 2: unknown option 'Contempt'" in tour(tmp_path, "check", str(path), expect=3).stderr

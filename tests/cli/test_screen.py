@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from enginetour.cli.screen import REDRAW_S, LiveTable
+from enginetour.cli.screen import REDRAW_S, Lines, LiveTable
+from enginetour.model.game import Game, Outcome, Termination
 from enginetour.reports.progress import Progress
 from enginetour.tournament import watching
 from enginetour.tournament.control import ask, socket_path, subscribe
@@ -62,6 +63,28 @@ def test_trouble_is_shown_at_once(screen: tuple[LiveTable, list[float], list[flo
     table.close()
     assert drawn[:2] == [100.0, now[0]]
     assert table.messages == ["the disk is full"]
+
+
+def test_a_long_wait_is_printed_every_five_minutes(capsys: pytest.CaptureFixture[str]) -> None:
+    """While the last games wait for a less busy machine, each five minutes bring one line."""
+    now = [0.0]
+    lines = Lines(Progress("roundrobin", "autumn"), clock=lambda: now[0])
+    loop = tournaments_scheduler(ended, clock=lambda: now[0], busy=lambda: "load 15 on 2 processors")
+    pairing = loop.format.offers(loop.state)[0]
+    for _ in range(3):
+        loop.setbacks.record(Game(pairing, Outcome.VOID, Termination.TIME, "doubtful", "", "host"))
+    for minute in range(12):
+        now[0] = 60.0 * minute
+        lines.progress(loop)
+    told = capsys.readouterr().out.splitlines()
+    waits = "1 game waits until the machine is less busy, for at most"
+    assert [line.partition(waits)[2] for line in told] == [" 25 min", " 20 min"]
+    assert told[0].startswith("roundrobin · autumn · ")
+    loop.paused = True  # by request: nobody waits for a line
+    for minute in range(12, 24):
+        now[0] = 60.0 * minute
+        lines.progress(loop)
+    assert capsys.readouterr().out == ""
 
 
 def test_a_busy_machine_is_told_above_the_table(

@@ -1,82 +1,29 @@
-"""Laws of rating systems: invariance, and exact replays."""
+"""Laws of rating systems: what Elo keeps, and invariances of likelihood ratings.
 
-from dataclasses import replace
+The laws of all incremental systems are in `enginetour.testing`.
+"""
+
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.ratings import elo, gor, incremental
-from enginetour.ratings.incremental import RatedGame, Version, lineage
+from enginetour.ratings import elo
+from enginetour.ratings.incremental import RatedGame
 from enginetour.ratings.likelihood import ModelName, fit
 from enginetour.ratings.priors import GaussianPrior, PhantomDraws, VirtualDraws
 from enginetour.ratings.ratinglist import rating_list
 from enginetour.ratings.systems import SYSTEMS
+from enginetour.testing.test_ratings import NAMES, logs, pairings
 
-NAMES = "ABCDEFG"
 LAW = settings(max_examples=60, deadline=None)
 
-pairings = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)).filter(lambda pair: pair[0] != pair[1])
 ratings = st.floats(-3000, 3000)
 results = st.tuples(pairings, st.integers(0, 2))
 tables = st.dictionaries(pairings, st.tuples(*[st.integers(0, 9)] * 3).filter(any), min_size=1, max_size=20)
 priors = st.sampled_from([GaussianPrior(350.0), GaussianPrior(150.0, 0.0), PhantomDraws(1.0)])
 models: st.SearchStrategy[ModelName] = st.sampled_from(["logistic", "davidson", "raokupper"])
-
-
-@st.composite
-def logs(draw: st.DrawFn) -> list[RatedGame]:
-    """Yield games of up to three events, one after the other."""
-    played = draw(st.lists(results, max_size=30))
-    cuts = sorted(draw(st.tuples(st.integers(0, 30), st.integers(0, 30))))
-    return [
-        RatedGame(white, black, half_points, number, "xyz"[sum(number > cut for cut in cuts)])
-        for number, ((white, black), half_points) in enumerate(played, 1)
-    ]
-
-
-CHOSEN = [
-    (name, chosen)
-    for mode in ("sequential", "batch")
-    for name, chosen in (
-        ("elo", elo.EloSettings(mode=mode, k_policy="fide", adv=20)),
-        ("gor", gor.GorSettings(mode=mode)),
-        ("egf", gor.GorSettings(mode=mode, variant="egf")),
-        ("egf2021", gor.Egf2021Settings(mode=mode, event_class="C")),
-    )
-]
-BATCH = [system for system in CHOSEN if system[1].mode == "batch"]
-START = {"A": 1500.0, "B": 2410.0, "C": 130.0}
-KIN = lineage(Version(name, "DEF" if name in "DEF" else name, "family" if name in "AG" else "") for name in NAMES)
-
-
-@pytest.mark.parametrize(("name", "chosen"), CHOSEN)
-@given(log=logs(), data=st.data())
-@LAW
-def test_replay_from_anywhere(name: str, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
-    """A replay from any game, or any event in batch mode, gives the bits of a full replay, with inheritance."""
-    cut = data.draw(st.integers(0, len(log)))
-    while chosen.mode == "batch" and 0 < cut < len(log) and log[cut - 1].event == log[cut].event:
-        cut -= 1
-    state = SYSTEMS[name].begin(chosen.model_copy(update={"inherit": data.draw(st.booleans())}), START, KIN)
-    written = incremental.rate(log[:cut], state)
-    known = dict(state.standings)
-    for event in written:
-        before = known.get(event.engine, incremental.Standing(event.before, event.before))
-        known[event.engine] = incremental.Standing(event.after, max(before.peak, event.after), event.games)
-    written += incremental.rate(log[cut:], replace(state, standings=known))
-    assert written == incremental.rate(log, state)
-
-
-@pytest.mark.parametrize(("name", "chosen"), BATCH)
-@given(log=logs(), data=st.data())
-@LAW
-def test_order_inside_an_event(name: str, chosen: Any, log: list[RatedGame], data: st.DataObject) -> None:
-    """In batch mode, the order of the games of an event changes no bit."""
-    only = [RatedGame(game.white, game.black, game.white_half_points, game.game, "x") for game in log]
-    shuffled = data.draw(st.permutations(only))
-    assert SYSTEMS[name].rate(shuffled, chosen, START) == SYSTEMS[name].rate(only, chosen, START)
 
 
 @given(log=logs(), mode=st.sampled_from(["sequential", "batch"]))
@@ -86,18 +33,6 @@ def test_elo_keeps_the_sum(log: list[RatedGame], mode: Any) -> None:
     start = dict.fromkeys(NAMES, 1000.0)
     events = SYSTEMS["elo"].rate(log, elo.EloSettings(mode=mode, adv=33), start)
     assert sum((start | {event.engine: event.after for event in events}).values()) == pytest.approx(7000, abs=1e-8)
-
-
-@pytest.mark.parametrize(("name", "chosen"), BATCH)
-@given(log=logs())
-@LAW
-def test_relabelling_events(name: str, chosen: Any, log: list[RatedGame]) -> None:
-    """Other names of events give the same changes."""
-    other = dict(zip(NAMES, reversed(NAMES), strict=True))
-    renamed = [RatedGame(other[g.white], other[g.black], g.white_half_points, g.game, g.event) for g in log]
-    expected = {(e.engine, e.event): e.after for e in SYSTEMS[name].rate(log, chosen, START)}
-    start = {other[one]: rating for one, rating in START.items()}
-    assert {(other[e.engine], e.event): e.after for e in SYSTEMS[name].rate(renamed, chosen, start)} == expected
 
 
 @given(counts=tables, prior=priors, model=models, data=st.data())

@@ -103,6 +103,14 @@ def test_rows_equal_those_of_the_commands(league: Path) -> None:
             == printed(league, "games", "--incidents")["rows"]
         )
         assert as_json(db.rows("standings")) == printed(league, "standings")["table"]
+        assert as_json(db.rows("crosstable")) == printed(league, "crosstable")["table"]
+        for table in ("lists", "editions", "imports"):
+            assert as_json(db.rows(table)) == printed(league, table)["rows"] != []
+        own = [row for row in printed(league, "editions")["rows"] if row["list"] == "blitz"]
+        assert as_json(db.rows("editions", name="blitz")) == own
+        assert {row["game"] for row in db.rows("incidents")} == {
+            row["number"] for row in printed(league, "games", "--incidents")["rows"]
+        }
         for found, words in (
             (db.ratings(), ["--all"]),
             (db.ratings(tournament=name), ["-t", name]),
@@ -147,7 +155,7 @@ def test_games_have_moves_and_a_test(league: Path) -> None:
             et.sprt(games, "Nobody", elo0=0, elo1=5)
         with pytest.raises(et.TourError, match="first bound must be below"):
             et.sprt(games, games[0].white, elo0=5, elo1=0)
-        with pytest.raises(et.TourError, match="must be tournaments, games, standings or ratings"):
+        with pytest.raises(et.TourError, match=r"must be tournaments, games, .* or imports"):
             db.rows("moves")
         with pytest.raises(et.TourError, match="cannot be combined"):
             db.ratings("blitz", tournament="x")

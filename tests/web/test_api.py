@@ -30,7 +30,7 @@ from enginetour.store.editions import publish
 from enginetour.web import api, schemas
 from enginetour.web.hub import TournamentHub
 from enginetour.web.server import RequestGuard
-from tests.support.databases import game
+from tests.support.databases import game, meddled
 from tests.support.network import Answer, Stage, answered, in_a_hub, move, raised, scope_of, start
 from tests.support.tournaments import tour
 
@@ -321,13 +321,22 @@ def test_the_pgn_grows_with_the_games_in_progress(played: Stage) -> None:
 
     async def scene(hub: TournamentHub, app: Starlette) -> list[Answer]:
         live = hub.live(hub.entries[0])
-        live.begin({**played.status(), "playing": [start() | move(1, uci="e2e4") | {"moves": ["e2e4"]}]})
+        more: dict[str, Any] = {
+            "eco": "C20",
+            "opening_number": 7,
+            "handicap": 1,
+            "engines": ["Fruit 2.1", ""],
+            "hardware": "Ryzen 9",
+        }
+        live.begin({**played.status(), "playing": [start(**more) | move(1, uci="e2e4") | {"moves": ["e2e4"]}]})
         answers = [await answered(app, scope_of(f"{HERE}/live.pgn?games=2"))]
         for event in (move(2, uci="e7e5", score=-20), move(3, uci="g1f3")):
             live.take({"event": "move", **event})
             answers.append(await answered(app, scope_of(f"{HERE}/live.pgn?games=2")))
         return answers
 
+    tags = '{"tags": {"Site": "Berlin", "Annotator": "me"}}'
+    meddled(played.database, f"UPDATE tournaments SET config = json_set(config, '$.play', json('{tags}'))")
     answers = in_a_hub(played.database, scene)
     assert len({answer.headers["etag"] for answer in answers}) == 3
     assert [_results(answer) for answer in answers] == [["1/2-1/2", "0-1", "*"]] * 3
@@ -335,6 +344,10 @@ def test_the_pgn_grows_with_the_games_in_progress(played: Stage) -> None:
     assert [one.san() for one in last.mainline()] == ["e4", "e5", "Nf3"]
     assert [one.comment for one in last.mainline()] == ["+0.15/9 1.234s", "-0.20/9 1.234s", "+0.15/9 1.234s"]
     assert (last.headers["White"], last.headers["Event"]) == ("Fruit", "autumn")
+    own = {"Site": "Berlin", "Annotator": "me", "WhiteElo": "2700", "ECO": "C20", "OpeningNumber": "7"}
+    own |= {"Handicap": "White gives 1", "WhiteEngine": "Fruit 2.1", "Hardware": "Ryzen 9"}
+    assert own.items() <= dict(last.headers).items()
+    assert all(one.headers["Annotator"] == "me" and "BlackElo" in one.headers for one in _read(answers[-1]))
 
 
 def _read(answer: Answer) -> Iterator[chess.pgn.Game]:

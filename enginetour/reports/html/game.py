@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate, cycle, repeat, takewhile
 from math import exp
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from markupsafe import Markup, escape
 from pydantic_core import to_json
@@ -45,7 +45,7 @@ class GamePage:
     neighbors: tuple[GameLine, ...] = ()
     before: int | None = None
     after: int | None = None
-    tags: Mapping[str, str] | None = None  # PGN tags of the user
+    tags: Mapping[str, Any] | None = None  # PGN tags of all games: the result of `pgn.common_tags`
     purpose: str = ""  # what an encounter of an adaptive tournament is for
 
 
@@ -585,7 +585,7 @@ def game_page(row: GamePage, site: Site) -> str:
     game, here = row.game, f"games/{row.number}.html"
     moves = game.moves[:_MAX_PLIES]
     start = start_position(game)
-    text = pgn.game_pgn(game, row.number, site.title, more=row.tags or {})
+    text = pgn.game_pgn(game, row.number, site.title, **(row.tags or {}))
     lines, remarks = _line_list(start, moves)
     if game.plies > _MAX_PLIES:
         remarks.insert(0, f"Only the first {_MAX_PLIES} plies are shown. For all moves, use enginetour export pgn.")

@@ -25,6 +25,7 @@ from enginetour.reports.forecast import forecast_sheet, limit_cpu, prospect_at
 from enginetour.reports.games import averages_sheet, count_endings, endings_sheet, format_endings
 from enginetour.reports.html.game import GamePage
 from enginetour.reports.html.tables import CrossGames
+from enginetour.reports.pgn import common_tags
 from enginetour.reports.progress import is_open_ended
 from enginetour.reports.review.engines import EngineReview, color_results, opponents_of, page_slugs
 from enginetour.reports.review.fairness import Fairness, fairness_of, repeated_games_note, reused_openings_note
@@ -630,11 +631,11 @@ def game_rows(
 
     `purposes` has what the encounters of an adaptive tournament are for, by the round of their games.
     """
-    newest, purposes = log.last_number, purposes or {}
+    newest, tags, purposes = log.last_number, common_tags(log), purposes or {}
     for stored in log.full_games(first, last=last):
         number, pairing = stored.number, stored.game.pairing
         same = encounters.get((frozenset(pairing.pair), pairing.meeting), ())
         others = tuple(line for line in same if line.number != number)
         before, after = number - 1 if number > 1 else None, number + 1 if number < newest else None
         purpose = purposes.get(pairing.round, "")
-        yield GamePage(number, stored.game, stored.voided, others, before, after, log.pgn_tags, purpose)
+        yield GamePage(number, stored.game, stored.voided, others, before, after, tags, purpose)

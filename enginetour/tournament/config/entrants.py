@@ -18,7 +18,6 @@ from enginetour.model.game import Entrant
 from enginetour.model.task import (
     DrawRule,
     EngineSpec,
-    OptionValue,
     OwnBook,
     ResignRule,
     Rules,
@@ -38,7 +37,7 @@ from enginetour.openings.polyglot import PolyglotBook
 from enginetour.referee import tablebases
 from enginetour.referee.tablebases import FEWEST_PIECES, TableFiles
 from enginetour.tournament.config.load import Config
-from enginetour.tournament.config.sections import DefaultsSection, EntrantSection, TableSettings
+from enginetour.tournament.config.sections import DefaultsSection, EntrantSection, TableSettings, combined_options
 
 # Engines of an entrant: its engine file, the engine files of a glob, or a command.
 
@@ -292,7 +291,7 @@ def resolve(
             known = {option.casefold() for option in (*entry.options, *section.options)}
             optional = tuple(sorted(option.casefold() for option in defaults.options if option.casefold() not in known))
             try:
-                spec = to_spec(entry, name=name, options=_combined(defaults.options, section.options))
+                spec = to_spec(entry, name=name, options=combined_options(defaults.options, section.options))
                 spec = replace(spec, optional=optional, fingerprint=fingerprint(spec))
             except EngineRefused:
                 if is_gone(name):
@@ -305,12 +304,6 @@ def resolve(
         if not error.place:
             error.place = place
         raise
-
-
-def _combined(usual: Mapping[str, OptionValue], own: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """Return options of ``[defaults]`` and of an entrant, whose own options have priority, also in another case."""
-    names = {option.casefold() for option in own}
-    return {**{option: value for option, value in usual.items() if option.casefold() not in names}, **own}
 
 
 def without_options(spec: EngineSpec, names: Collection[str]) -> EngineSpec:

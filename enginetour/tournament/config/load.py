@@ -141,12 +141,32 @@ class Config(BaseModel):
         return make_format(self.system, self.format_options, self.tournament.seed)
 
     def at(self, *keys: str | int) -> str:
-        """Return ``file:line`` of a key, for messages. A key that an entrant inherits is that of ``[defaults]``."""
-        if len(keys) == 3 and keys[0] == "entrants" and (usual := ("defaults", keys[2])):
-            own = line_of_key(self.text, keys[:2]) != line_of_key(self.text, keys)
-            if not own and line_of_key(self.text, usual) != line_of_key(self.text, usual[:1]):
-                keys = usual
+        """Return ``file:line`` of a key, for messages.
+
+        A key that an entrant inherits is that of the other entrant, or of ``[defaults]``.
+        """
+        if len(keys) == 3 and keys[0] == "entrants":
+            key, heirs = keys[2], list[int]()
+            number = keys[1] if isinstance(keys[1], int) else None
+            while number is not None and number not in heirs:
+                if self._is_written("entrants", number, key):
+                    return _at(self.path, self.text, ("entrants", number, key))
+                heirs.append(number)
+                number = self.heritage(number)
+            if self._is_written("defaults", key):
+                keys = ("defaults", key)
         return _at(self.path, self.text, keys)
+
+    def _is_written(self, *keys: str | int) -> bool:
+        return line_of_key(self.text, keys) != line_of_key(self.text, keys[:-1])
+
+    def heritage(self, number: int) -> int | None:
+        """Return the number of the entrant from which an entrant inherits, or None."""
+        wanted = self.entrants[number].inherit
+        others = (
+            place for place, one in enumerate(self.entrants) if place != number and wanted == (one.name or one.engine)
+        )
+        return None if wanted is None else next(others, None)
 
     def frozen_part(self) -> dict[str, Any]:
         """Return what may not change on resume, ready for JSON: format, seed, time controls, rules, openings."""
@@ -218,7 +238,29 @@ def load(path: Path) -> Config:
         if entrant.glob and config.tournament.order is None:
             step = 'add order = "rating" or order = "file" under [tournament]'
             raise InputRefused("glob needs an order", place=config.at("entrants", number, "glob"), step=step)
-    return config.model_copy(update={"entrants": tuple(one.with_defaults(config.defaults) for one in config.entrants)})
+    entrants = (_inherited(config, number).with_defaults(config.defaults) for number in range(len(config.entrants)))
+    return config.model_copy(update={"entrants": tuple(entrants)})
+
+
+def _inherited(config: Config, number: int, heirs: tuple[int, ...] = ()) -> EntrantSection:
+    """Return an entrant with the settings that it inherits. `heirs` inherit from it, directly or indirectly."""
+    section = config.entrants[number]
+    if section.inherit is None:
+        return section
+    place = config.at("entrants", number, "inherit")
+    if number in heirs:
+        circle = [config.entrants[one].inherit for one in heirs[heirs.index(number) :]]
+        what = f"inherit: {circle[-1]} inherits from itself through {', '.join(map(str, circle[:-1]))}"
+        raise InputRefused(what, place=place, step="remove one inherit")
+    other = config.heritage(number)
+    if other is None:
+        names = [word for one in config.entrants if one is not section and (word := one.name or one.engine)]
+        what = f"inherit: no other entrant is named {section.inherit!r}{suggest(section.inherit, names)}"
+        raise InputRefused(what, place=place, step="use the name of an entrant, or its engine id if it has no name")
+    try:
+        return section.inheriting(_inherited(config, other, (*heirs, number)))
+    except ValueError as error:
+        raise InputRefused(str(error), place=place) from None
 
 
 def _refuse_both(path: Path, text: str, renamed: Sequence[RenamedKey]) -> None:

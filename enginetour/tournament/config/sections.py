@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
@@ -198,6 +198,11 @@ class DefaultsSection(_Section):
 class EntrantSection(DefaultsSection, _SourceSection):
     """``[[entrants]]``: an engine file by its id, a command, or a glob over the ids of engine files."""
 
+    inherit: str | None = Field(
+        default=None,
+        description="Another entrant, by its name or engine id. Its settings, except name, new and rating, are the "
+        "defaults of this entrant.",
+    )
     new: bool = Field(default=False, description="Whether the entrant is a newcomer without a known rank.")
     rating: float | None = Field(
         default=None,
@@ -227,8 +232,11 @@ class EntrantSection(DefaultsSection, _SourceSection):
 
     @model_validator(mode="after")
     def _one_source(self) -> EntrantSection:
+        return self._checked()
+
+    def _checked(self) -> EntrantSection:
         given = [key for key in ("engine", "command", "glob") if getattr(self, key)]
-        if len(given) != 1:
+        if len(given) > 1 or not (given or self.inherit):
             raise ValueError(f"needs exactly one of engine, command, glob (found {' and '.join(given) or 'none'})")
         if self.command and not self.command[0].strip():
             raise ValueError("command must begin with a program")
@@ -245,10 +253,24 @@ class EntrantSection(DefaultsSection, _SourceSection):
 
         The keys of tables are combined. A time control of the entrant replaces all time controls of `defaults`.
         """
+        return self._with(defaults, defaults.model_fields_set - {"options"})
+
+    def inheriting(self, other: EntrantSection) -> EntrantSection:
+        """Return the entrant with the settings of another entrant that it does not set itself, as `with_defaults` does.
+
+        Options are combined, too. Name, rank and rating are not inherited. Raise ValueError if the engine is inherited,
+        but cannot be used without a name.
+        """
+        own = _SOURCES if any(getattr(self, key) for key in _SOURCES) else ()
+        return self._with(other, other.model_fields_set - {"name", "inherit", "new", "rating", *own})._checked()
+
+    def _with(self, other: DefaultsSection, keys: Iterable[str]) -> EntrantSection:
         own, found = self.model_fields_set, dict[str, Any]()
-        for key in defaults.model_fields_set - {"options"}:
-            usual, given = getattr(defaults, key), getattr(self, key)
-            if isinstance(usual, dict):
+        for key in keys:
+            usual, given = getattr(other, key), getattr(self, key)
+            if key == "options":
+                found[key] = combined_options(usual, given)
+            elif isinstance(usual, dict):
                 found[key] = usual | given
             elif key == "pass_env":
                 found[key] = (*usual, *given)
@@ -257,6 +279,13 @@ class EntrantSection(DefaultsSection, _SourceSection):
         return self.model_copy(update=found) if found else self
 
 
+def combined_options(usual: Mapping[str, OptionValue], own: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """Return inherited engine options and those of an entrant, which have priority, also in another case."""
+    names = {option.casefold() for option in own}
+    return {**{option: value for option, value in usual.items() if option.casefold() not in names}, **own}
+
+
+_SOURCES = ("engine", "command", "glob", "protocol")
 _COLOR_CONTROLS = ("white_tc", "black_tc")
 _Extra = Literal["timeleft", "latency", "nodes", "seldepth", "nps", "hashfull", "tbhits", "pv", "lines"]
 _Divisor = Annotated[float, Field(gt=1, le=1000)]

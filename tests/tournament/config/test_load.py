@@ -545,6 +545,68 @@ def test_wrong_defaults_have_their_line(tmp_path: Path, old: str, new: str, line
     assert f"trial.toml:{line}: {words}" in told
 
 
+HEIRS = """[defaults]
+tc = "2+0.02"
+timemargin = 70
+options = { Contempt = 7 }
+[[entrants]]
+inherit = "Four"
+name = "Five"
+options = { level = 5 }
+[[entrants]]
+engine = "wren4"
+name = "Four"
+rating = 1500
+new = true
+timemargin = 80
+env = { A = "1" }
+options = { Level = 4, Seed = 3 }
+[[entrants]]
+inherit = "Five"
+name = "Six"
+engine = "wren6"
+env = { B = "2" }
+tc = "4+0.04"
+"""
+
+
+def test_an_entrant_inherits_from_another_one(tmp_path: Path) -> None:
+    """It has the engine and settings of the other one unless it sets them, also over two steps and from defaults."""
+    read = load.load(written(tmp_path, GOOD.partition("[[entrants]]")[0] + HEIRS))
+    five, four, six = read.entrants
+    assert [(one.name, one.engine, one.new, one.rating, one.tc) for one in (five, four, six)] == [
+        ("Five", "wren4", False, None, "2+0.02"),
+        ("Four", "wren4", True, 1500, "2+0.02"),
+        ("Six", "wren6", False, None, "4+0.04"),
+    ]
+    assert (six.timemargin, six.env, six.options) == (80, {"A": "1", "B": "2"}, {"Seed": 3, "level": 5})
+    lines = [read.at("entrants", 2, key).rpartition(":")[2] for key in ("tc", "timemargin", "options")]
+    assert lines == ["30", "22", "16"]
+    sides = prepare(read.path, None).sides
+    assert sides["Six"].spec.options == (("Contempt", "7"), ("Seed", "3"), ("level", "5"))
+    assert sides["Six"].spec.optional == ("contempt",)
+    assert sides["Five"].spec.command == sides["Four"].spec.command
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ('inherit = "Four"', 'inherit = "Fou"', 14, "inherit: no other entrant is named 'Fou', did you mean 'Four'?"),
+        ('inherit = "Four"', 'inherit = "Six"', 14, "inherit: Five inherits from itself through Six"),
+        ('inherit = "Four"', 'inherit = "Five"', 14, "inherit: no other entrant is named 'Five'"),
+        ('inherit = "Four"', "", 13, "entrants.0: needs exactly one of engine, command, glob (found none)"),
+        ('inherit = "Four"', "inherit = 4", 14, "entrants.0.inherit: input should be a valid string"),
+    ],
+)
+def test_wrong_heirs_have_their_line(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:
+    """An unknown name and a circle are one line with the place of the key."""
+    text = (GOOD.partition("[[entrants]]")[0] + HEIRS).replace(old, new, 1)
+    with pytest.raises(InputRefused) as refusal:
+        prepare(written(tmp_path, text), None)
+    told = str(refusal.value)
+    assert f"trial.toml:{line}: {words}" in told and "\n" not in told
+
+
 def test_an_unsupported_default_has_its_line(tmp_path: Path) -> None:
     """A limit that an engine does not support is reported where it is set."""
     text = GOOD.partition("[[entrants]]")[0] + '[defaults]\ntc = "nodes=100"\n[[entrants]]\nengine = "wren2"\n'
