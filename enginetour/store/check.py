@@ -433,8 +433,8 @@ class Finding:
 class Inspection:
     """The result of a check: the numbers of checked tournaments, games, imports and editions, and the findings.
 
-    `unreplayed` contains what was not computed again: logs of other format versions, and editions whose rating system
-    is not installed.
+    `unreplayed` contains what cannot be computed again: logs of other format versions, and editions of another version
+    of the computation or of a rating system that is not installed.
     """
 
     tournaments: int
@@ -540,7 +540,13 @@ class _Inspector:
         again = make_edition(head.list, head.revision, selection, rate_selection(self.store, selection))
         if stored.games != again.games:
             yield f"published with {stored.games} games, but its filter now selects {again.games} games up to that time"
-        yield from _differing_lines(stored.lines, again.lines)
+        differing = list(_differing_lines(stored.lines, again.lines))
+        written, now = stored.details.computation, again.details.computation
+        if differing and written != now and not any(_differing_lines(stored.lines, again.lines, _same_counts)):
+            what = f"its ratings are of version {written} of the computation, but this is version {now}"
+            self.unreplayed.append(Finding(f"edition {head.number} of {head.list}", what))
+            return
+        yield from differing
 
     def _without_plugin(self, place: str, system: str) -> None:
         what = f"the rating system {system!r} is not known"
@@ -573,21 +579,31 @@ class _Inspector:
         return found
 
 
-def _differing_lines(stored: tuple[EditionLine, ...], again: tuple[EditionLine, ...]) -> Iterator[str]:
-    """Yield a sentence with the first line that differs and the number of such lines."""
-    here, there = ({line.name: line for line in lines} for lines in (stored, again))
-    differing = [name for name in {**here, **there} if not _same(here.get(name), there.get(name))]
-    if differing:
-        name = differing[0]
-        was, now = (_line_text(lines.get(name)) for lines in (here, there))
-        yield f"{len(differing)} lines differ from a new computation; {name}: published {was}, computed {now}"
+def _same_counts(one: EditionLine | None, other: EditionLine | None) -> bool:
+    if one is None or other is None:
+        return False
+    counts = [(line.games, line.wins, line.draws, line.losses) for line in (one, other)]
+    return counts[0] == counts[1]
 
 
 def _same(one: EditionLine | None, other: EditionLine | None) -> bool:
     if one is None or other is None:
         return False
-    counts = [(line.games, line.wins, line.draws, line.losses) for line in (one, other)]
-    return counts[0] == counts[1] and abs(one.rating - other.rating) <= _SAME
+    return _same_counts(one, other) and abs(one.rating - other.rating) <= _SAME
+
+
+def _differing_lines(
+    stored: tuple[EditionLine, ...],
+    again: tuple[EditionLine, ...],
+    same: Callable[[EditionLine | None, EditionLine | None], bool] = _same,
+) -> Iterator[str]:
+    """Yield a sentence with the first line that differs and the number of such lines."""
+    here, there = ({line.name: line for line in lines} for lines in (stored, again))
+    differing = [name for name in {**here, **there} if not same(here.get(name), there.get(name))]
+    if differing:
+        name = differing[0]
+        was, now = (_line_text(lines.get(name)) for lines in (here, there))
+        yield f"{len(differing)} lines differ from a new computation; {name}: published {was}, computed {now}"
 
 
 def _line_text(line: EditionLine | None) -> str:

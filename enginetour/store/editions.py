@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
-from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
+from enginetour.ratings.ratinglist import COMPUTATION, OTHER_POOL, RatingList
 from enginetour.store.codecs import clean_text
 from enginetour.store.counts import Moment, Removal, removals
 from enginetour.store.database import inserted_id
@@ -53,7 +53,7 @@ class Edition(EditionHead):
     @property
     def summary(self) -> dict[str, Any]:
         """Everything that the list shows, except its lines."""
-        return self.details.model_dump(exclude={"versions", "at"})
+        return self.details.model_dump(exclude={"versions", "at", "computation"})
 
     def to_json(self) -> dict[str, object]:
         """Return the edition ready for JSON."""
@@ -85,7 +85,9 @@ def make_edition(name: str, revision: int, selection: Selection, found: RatingLi
         for place, row in enumerate(found.rows, 1)
     )
     about = {name: whole[name] for name in EditionDetails.model_fields if name in whole}
-    details = json.dumps({**about, "versions": selection.versions, "at": selection.moment.at})
+    details = json.dumps(
+        {**about, "versions": selection.versions, "at": selection.moment.at, "computation": COMPUTATION}
+    )
     return Edition.model_construct(
         list=name,
         number=0,
@@ -361,7 +363,7 @@ def difference(
     return _Difference(
         before,
         after,
-        tuple(definition_changes(definitions[before.revision], definition)),
+        (*definition_changes(definitions[before.revision], definition), *_other_computation(before, after)),
         tuple(moves),
         tuple((line.name, line.games) for line in after.lines if line.name not in rated),
         tuple((gone, _why_left(gone, after, counted)) for gone in rated if gone not in there),
@@ -369,6 +371,12 @@ def difference(
         _removed_imports(store, before.moment, after.moment),
         counted.games,
     )
+
+
+def _other_computation(before: Edition, after: Edition) -> Iterator[str]:
+    one, other = before.details.computation, after.details.computation
+    if one != other:
+        yield f"version of the computation: {one} -> {other}"
 
 
 class _Counted:
@@ -398,7 +406,7 @@ class _Parts:
         every = self._before.keys() | after_counts.keys()
         counts = ((pair, self._before.get(pair), after_counts.get(pair, (0, 0, 0))) for pair in every)
         self._changed = {pair: now for pair, was, now in counts if was != now}
-        self._same_terms = before.revision == after.revision
+        self._same_terms = before.revision == after.revision and not [*_other_computation(before, after)]
 
     def of(self, move: _RatingChange) -> _RatingChange:
         """Return the change with its parts, or unchanged if the earlier games do not rate this engine."""

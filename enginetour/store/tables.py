@@ -438,6 +438,7 @@ class EditionDetails(Row):
     """The values below an edition's lines, as `RatingList.to_json` defines them, and the data that was used.
 
     `versions` are the engine versions by their names in the list; `at` is the time of the state of the database.
+    `computation` is the version of the computation of ratings.
     """
 
     model: str
@@ -453,6 +454,7 @@ class EditionDetails(Row):
     caption: list[str]
     versions: dict[str, list[int]]
     at: float
+    computation: int = 1  # editions of older versions do not have the value
 
 
 class EditionHead(Row):

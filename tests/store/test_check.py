@@ -13,7 +13,9 @@ from sqlalchemy import text, update
 
 from enginetour.engines.enginefile import stored_spec
 from enginetour.model.errors import StoreRefused
+from enginetour.ratings.ratinglist import COMPUTATION
 from enginetour.store.address import Address
+from enginetour.store.backup import upgrade_database
 from enginetour.store.check import Inspection, damages, inspect, repair
 from enginetour.store.database import Database
 from enginetour.store.definition import ListDefinition, define_list
@@ -21,7 +23,7 @@ from enginetour.store.editions import publish
 from enginetour.store.tables import ENTRANTS
 from enginetour.store.tournaments import Store
 from enginetour.store.unreadable import rows_of_others
-from tests.support.databases import add_game, full_game, game, meddled, open_log, sound_log
+from tests.support.databases import add_game, full_game, game, meddled, older, open_log, sound_log
 from tests.support.faults import SPOILT, spoil, tried
 from tests.support.tournaments import THREE, config, read, running, tour, unwrapped
 
@@ -113,6 +115,28 @@ def test_sound(played: Path, tmp_path: Path) -> None:
     found = inspected(played, tmp_path)
     assert found.findings == found.unreplayed == ()
     assert (found.tournaments, found.games, found.imports, found.editions) == (1, 6, 1, 1)
+
+
+def test_an_edition_of_an_older_computation(tmp_path: Path) -> None:
+    """Its ratings may differ without damage. Its numbers of games, and ratings of this computation, are checked."""
+    path = older(tmp_path / "league.db", "league")  # its pools had their own White advantages
+    upgrade_database(path)
+
+    def faults(statement: str = "SELECT 1") -> tuple[list[str], list[str]]:
+        found = inspected(path, tmp_path, statement)
+        places = ([one.place for one in findings] for findings in (found.findings, found.unreplayed))
+        faulty, unreplayed = ([place for place in each if place.startswith("edition")] for each in places)
+        return faulty, unreplayed
+
+    both = ["edition 1 of everything", "edition 2 of everything"]
+    assert faults() == ([], both)
+    one = "(SELECT id FROM editions WHERE list = 'everything' AND number = 1)"
+    assert faults(f"UPDATE edition_lines SET wins = wins + 1 WHERE ordinal = 1 AND edition = {one}") == (
+        both[:1],
+        both[1:],
+    )
+    now = f"UPDATE editions SET details = json_set(details, '$.computation', {COMPUTATION}) WHERE id = {one}"
+    assert faults(now) == (both[:1], both[1:])
 
 
 @pytest.mark.parametrize(
