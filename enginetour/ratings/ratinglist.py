@@ -445,9 +445,8 @@ def _totals(pairs: Pairs, prior: Prior | None) -> tuple[float, float]:
 
 # The rating list and its caption.
 
-# Version of the computation, which published editions store. It increases if the same games and settings give other
-# ratings. Version 2: pools without a common game share White's advantage and the draw parameter.
-COMPUTATION = 2
+# If a change of this package gives other ratings for the same games and settings, increase `COMPUTATION` in
+# store/editions.py.
 _SURPRISING = 3.3  # standard deviations; chance alone causes a larger deviation in about 1 of 1,000 cases
 _FEW_NAMED = 10  # maximum number of anchors listed in a note
 _OLD_PLACE_SD = 150.0  # Elo; error of a strength that is predicted by the old place (simulated bubble tournaments)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
-from enginetour.ratings.ratinglist import COMPUTATION, OTHER_POOL, RatingList
+from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
 from enginetour.store.codecs import clean_text
 from enginetour.store.counts import Moment, Removal, removals
 from enginetour.store.database import inserted_id
@@ -33,6 +33,10 @@ from enginetour.store.tables import (
     title_of,
 )
 from enginetour.store.tournaments import Store
+
+# Version of the computation of ratings, which an edition stores. It increases if the same games and settings give other
+# ratings. Version 2: pools without a common game share White's advantage and the draw parameter.
+COMPUTATION = 2
 
 
 class Edition(EditionHead):

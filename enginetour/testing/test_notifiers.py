@@ -1,4 +1,4 @@
-"""Laws of every notifier that has an example: `pytest --pyargs enginetour.testing`; `-k NAME` selects one of them."""
+"""Laws of every notifier that has an example, for `pytest --pyargs enginetour.testing`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of every reader of opening books: `pytest --pyargs enginetour.testing`; `-k NAME` selects an ending of files."""
+"""Laws of every reader of opening books, for `pytest --pyargs enginetour.testing`."""
 
 from __future__ import annotations
 

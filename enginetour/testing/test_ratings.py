@@ -1,4 +1,4 @@
-"""Laws of every registered incremental rating system: `pytest --pyargs enginetour.testing`; `-k NAME` selects one."""
+"""Laws of every registered incremental rating system, for `pytest --pyargs enginetour.testing`."""
 
 from __future__ import annotations
 

@@ -13,13 +13,12 @@ from sqlalchemy import text, update
 
 from enginetour.engines.enginefile import stored_spec
 from enginetour.model.errors import StoreRefused
-from enginetour.ratings.ratinglist import COMPUTATION
 from enginetour.store.address import Address
 from enginetour.store.backup import upgrade_database
 from enginetour.store.check import Inspection, damages, inspect, repair
 from enginetour.store.database import Database
 from enginetour.store.definition import ListDefinition, define_list
-from enginetour.store.editions import publish
+from enginetour.store.editions import COMPUTATION, publish
 from enginetour.store.tables import ENTRANTS
 from enginetour.store.tournaments import Store
 from enginetour.store.unreadable import rows_of_others
