@@ -216,8 +216,19 @@ def test_permitted_pairs_keep_the_limits(seed: int, count: int, fewest: int) -> 
         played[one, other] += 1
         played[other, one] += 1
     assert (played.sum(axis=1) >= fewest).all()
-    share = played / played.sum(axis=1, keepdims=True)
-    assert share.max() <= max(0.25, 2 / (count - 1)) or played.max() == 1
+    most = np.ceil(max(0.25, 2 / (count - 1)) * played.sum(axis=1))
+    assert (played <= most[:, None]).all()
+
+
+def test_what_is_known_has_no_weight() -> None:
+    """Only entrants with too wide intervals count, and only pairs that are neither separated nor level."""
+    found = known([60.0, 0.0, -30.0, -30.0], 5.0)
+    covariance = np.diag([25.0, 25.0, 25.0, 400.0])
+    late = gains(replace(found, covariance=covariance), Goal(error=30))
+    assert late[3].min(initial=np.inf, where=np.arange(4) < 3) > 20 * late[:3, :3].max()
+    doubtful = gains(found, Goal(los=0.95))
+    assert doubtful[2, 3] == doubtful.max()
+    assert (gains(found, Goal(los=0.95, level=15)) == 0).all()  # the pair in doubt is level, all others are separated
 
 
 def test_permitted_pairs_of_several_tournaments() -> None:
