@@ -1,8 +1,9 @@
 """``python -m benches``: run benchmarks and print times with their ratios to a baseline. Nothing is asserted.
 
 Ratios, unlike times, can be compared between machines. Each round measures subject and baseline. The output has the
-median of the rounds, with the fastest and the slowest round in parentheses. The benchmark of clusters and the
-calibration of forecasts are separate: see `cluster --help` and `forecast --help`.
+median of the rounds, with the fastest and the slowest round in parentheses. The benchmark of clusters, the
+calibration of forecasts and the rules of adaptive tournaments are separate: see `cluster --help`, `forecast --help` and
+`adaptive --help`.
 """
 
 from __future__ import annotations
@@ -52,6 +53,11 @@ def main() -> None:
         from benches import forecasting  # here, because it is a simulation of several minutes
 
         forecasting.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["adaptive"]:
+        from benches import adaptive  # here, because it is a simulation and not a benchmark of times
+
+        adaptive.main(sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"benchmarks to run, default all: {', '.join(PARTS)}")

@@ -1,0 +1,490 @@
+"""``python -m benches adaptive``: games that the rules of an adaptive tournament need, relative to a round robin.
+
+Each field of simulated engines is played by all rules. A rule's figure is its number of games until the mean square
+error (or 1 - Kendall's tau) of all fields is that of a round robin in random order after `--cycles` cycles, divided by
+the games of this round robin. For the goal top, it is the mean number of games until the goal is reached, at most
+`--most` cycles, for all rules alike. Coverage is the share of 95 % intervals that contain the true value when a goal is
+reached. Standard errors are from resampled fields (bootstrap).
+
+World: strengths are normally distributed, and results follow Davidson's model. Every encounter is a game pair with both
+colors. A quarter as many encounters as there are entrants are chosen at the same time, between different entrants.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import log
+from statistics import median
+
+import numpy as np
+
+from enginetour.formats.base import make_format, options_model
+from enginetour.formats.simulation import Population, SimulationModel, simulate
+from enginetour.model.game import Entrant, Outcome
+from enginetour.ratings.design import Goal, Posterior, Truths, gains, permitted, posterior, progress
+from enginetour.ratings.models import davidson_chances
+from enginetour.ratings.pairs import Index, Vector
+from enginetour.ratings.pentanomial import NORMAL_95
+from enginetour.ratings.priors import GaussianPrior
+from enginetour.ratings.ratinglist import rating_list
+
+DRAWS, WHITE = 0.45, 20.0  # draws between equals, and White's advantage in Elo: the defaults of `SimulationModel`
+PRIOR = GaussianPrior()
+ERRORS, PLACES, TOP = Goal(error=1e-9), Goal(los=0.95), Goal(top=3, los=0.95)
+SAMPLES = 300  # of the bootstrap
+RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+PEERS = ("Swiss (swiss-gotha)", "entropy", "ASAP")  # slower rules, which play `--peers` fields
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+
+Pick = tuple[Index, Index, Index | None]  # one encounter in each field, and both results if they are known already
+Choices = Callable[[Posterior, Vector], list[Pick]]  # from what is known and the encounters so far
+
+
+class Fields:
+    """Simulated engines of several tournaments, and the results of their games."""
+
+    def __init__(self, count: int, entrants: int, spread: float, seed: int) -> None:
+        self.dice = np.random.default_rng((seed, entrants, int(spread)))
+        self.count, self.entrants = count, entrants
+        drawn = self.dice.normal(0, spread, (count, entrants))
+        self.strength = drawn - drawn.mean(axis=1, keepdims=True)
+        self.names = tuple(f"E{number:02}" for number in range(entrants))
+        self.pairs = np.triu_indices(entrants, 1)
+        self.every = np.arange(count)
+        self.nu = 2 * DRAWS / (1 - DRAWS)
+        self.unit = 400 / log(10) * 2 / (2 + self.nu)
+
+    @property
+    def cycle(self) -> int:
+        """Return the encounters of one cycle."""
+        return len(self.pairs[0])
+
+    def play(self, counts: Vector, pick: Pick) -> None:
+        """Add the results of a game pair in each field to the counts."""
+        one, other, given = pick
+        for leg, (white, black) in enumerate(((one, other), (other, one))):
+            ahead = self.strength[self.every, white] - self.strength[self.every, black] + WHITE
+            won, drawn, _ = davidson_chances(ahead / self.unit, self.nu)
+            luck = self.dice.random(self.count)
+            result = (luck >= won).astype(int) + (luck >= won + drawn) if given is None else given[:, leg]
+            counts[self.every, white, black, result] += 1
+
+    def score(self, known: Posterior) -> tuple[Vector, Vector]:
+        """Return the mean square error and Kendall's tau of each field."""
+        off = known.mode - known.mode.mean(axis=1, keepdims=True) - self.strength
+        one, other = self.pairs
+        agree = np.sign(known.mode[:, one] - known.mode[:, other])
+        agree = agree * np.sign(self.strength[:, one] - self.strength[:, other])
+        return (off**2).mean(axis=1), agree.mean(axis=1)
+
+
+@dataclass
+class Course:
+    """What one rule needed: scores after numbers of encounters, the encounters until the goal, and the end."""
+
+    scores: dict[int, tuple[Vector, Vector]]
+    stopped: Vector
+    known: Posterior
+    counts: Vector
+
+
+def course(fields: Fields, rule: Choices, checks: Sequence[int], goal: Goal | None = None, most: int = 0) -> Course:
+    """Play a rule until the last of `checks`, or until each field has reached the goal or played `most` encounters."""
+    counts = np.zeros((fields.count, fields.entrants, fields.entrants, 3))
+    encounters = np.zeros(counts.shape[:3])
+    known = posterior(fields.names, counts, PRIOR)
+    ended, final, stopped = known, counts.copy(), np.full(fields.count, np.inf)
+    scores: dict[int, tuple[Vector, Vector]] = {}
+    last, played = max((*checks, most)), 0
+    while played < last and not np.isfinite(stopped).all():
+        for one, other, given in rule(known, encounters):
+            fields.play(counts, (one, other, given))
+            encounters[fields.every, one, other] += 1
+            encounters[fields.every, other, one] += 1
+            played += 1
+            if played in checks:
+                scores[played] = fields.score(posterior(fields.names, counts, PRIOR, known))
+        known = posterior(fields.names, counts, PRIOR, known)
+        if goal is not None:
+            new = progress(known, goal).done & np.isinf(stopped)
+            stopped[new] = played
+            moving = np.isinf(stopped) | new
+            ended, final[moving] = _replaced(ended, known, moving), counts[moving]
+    return Course(scores, np.minimum(stopped, last), known if goal is None else ended, final)
+
+
+def _replaced(old: Posterior, new: Posterior, where: Vector) -> Posterior:
+    mode = np.where(where[:, None], new.mode, old.mode)
+    covariance = np.where(where[:, None, None], new.covariance, old.covariance)
+    return Posterior(new.names, mode, covariance, new.advantage, new.draw, new.at)
+
+
+# Rules: each returns encounters between different entrants, or a whole tree of encounters (ASAP).
+
+
+def best(fields: Fields, values: Vector, allowed: Truths) -> list[Pick]:
+    """Return the encounters with the largest values, between different entrants; equal values in random order."""
+    values = np.where(allowed, values * (1 + 1e-9 * fields.dice.random(values.shape)), -np.inf)
+    values = np.where(np.triu(np.ones(values.shape[1:], dtype=bool), 1), values, -np.inf)
+    picks: list[Pick] = []
+    for _ in range(max(1, fields.entrants // 4)):
+        flat = values.reshape(fields.count, -1)
+        place = flat.argmax(axis=1)
+        if not np.isfinite(flat[fields.every, place]).all():
+            break
+        one, other = np.divmod(place, fields.entrants)
+        picks.append((one, other, None))
+        for mine in (one, other):
+            values[fields.every, mine, :] = values[fields.every, :, mine] = -np.inf
+    return picks
+
+
+def adaptive(fields: Fields, goal: Goal) -> Choices:
+    """Return enginetour's rule: the largest gain within the floors."""
+    return lambda known, encounters: best(fields, gains(known, goal), permitted(encounters))
+
+
+def arena(fields: Fields) -> Choices:
+    """Return the rule of Chatbot Arena (Chiang et al. 2024): a random pair, by the fall of its standard error.
+
+    The chance is proportional to sqrt(v/n) - sqrt(v/(n+1)) for n encounters with the variance v of a result. Pairs that
+    have not met come first. Gumbel noise makes the largest value a draw from these chances.
+    """
+
+    def choose(known: Posterior, encounters: Vector) -> list[Pick]:
+        elo = 400 / log(10) * known.point[:, None, None]
+        gap = (known.mode[:, :, None] - known.mode[:, None, :]) / elo
+        won, _, lost = davidson_chances(gap, known.draw[:, None, None])
+        sd, met = np.sqrt((won + lost - (won - lost) ** 2) / 4), np.maximum(encounters, 1)
+        fall = np.where(encounters > 0, sd * (1 / np.sqrt(met) - 1 / np.sqrt(met + 1)), 1e3)
+        return best(fields, fall * np.exp(fields.dice.gumbel(size=fall.shape)), np.ones(fall.shape, dtype=bool))
+
+    return choose
+
+
+def cycles(fields: Fields) -> Choices:
+    """Return a round robin in random order."""
+
+    def forever() -> Iterator[Pick]:
+        while True:
+            order = fields.dice.random((fields.count, fields.cycle)).argsort(axis=1)
+            for at in range(fields.cycle):
+                yield fields.pairs[0][order[:, at]], fields.pairs[1][order[:, at]], None
+
+    order = forever()
+    return lambda _known, _encounters: [next(order) for _ in range(max(1, fields.entrants // 4))]
+
+
+def random(fields: Fields) -> Choices:
+    """Return random pairs."""
+
+    def choose(_known: Posterior, _encounters: Vector) -> list[Pick]:
+        place = fields.dice.integers(0, fields.cycle, fields.count)
+        return [(fields.pairs[0][place], fields.pairs[1][place], None)]
+
+    return choose
+
+
+def asap(fields: Fields) -> Choices:
+    """Return the rule of ASAP (Mikhailiuk et al. 2020): the spanning tree with the largest information gain.
+
+    The gain of a pair is the mutual information of a game's result and the difference of the ratings, with the variance
+    of each rating and without correlations, as message passing has it.
+    """
+
+    def choose(known: Posterior, _encounters: Vector) -> list[Pick]:
+        elo = 400 / log(10) * known.point[:, None, None]
+        own = np.diagonal(known.covariance, axis1=1, axis2=2)
+        middle, sd = known.mode[:, :, None] - known.mode[:, None, :], np.sqrt(own[:, :, None] + own[:, None, :])
+        mean, inner = np.zeros((3, *middle.shape)), np.zeros(middle.shape)
+        for node, weight in zip(NODES, NODE_WEIGHTS / NODE_WEIGHTS.sum(), strict=True):
+            chances = np.stack(davidson_chances((middle + node * sd) / elo, known.draw[:, None, None]))
+            mean += weight * chances
+            inner += weight * (chances * np.log(np.maximum(chances, 1e-300))).sum(axis=0)
+        told = inner - (mean * np.log(mean)).sum(axis=0)
+        return _spanning_tree(fields, told * (1 + 1e-9 * fields.dice.random(told.shape)))
+
+    return choose
+
+
+def _spanning_tree(fields: Fields, values: Vector) -> list[Pick]:
+    """Return the largest spanning tree of each field (Prim 1957)."""
+    inside = np.zeros((fields.count, fields.entrants), dtype=bool)
+    inside[:, 0] = True
+    reach, parent = values[:, 0, :].copy(), np.zeros(inside.shape, dtype=np.intp)
+    picks: list[Pick] = []
+    for _ in range(fields.entrants - 1):
+        new = np.where(inside, -np.inf, reach).argmax(axis=1)
+        picks.append((parent[fields.every, new], new, None))
+        inside[fields.every, new] = True
+        closer = values[fields.every, new] > reach
+        reach = np.where(closer, values[fields.every, new], reach)
+        parent = np.where(closer, new[:, None], parent)
+    return picks
+
+
+class _Davidson(SimulationModel):
+    """The world of `Fields` for formats."""
+
+    def chances(self, white: float, black: float) -> tuple[float, float, float]:
+        nu = 2 * self.draws / (1 - self.draws)
+        gap = (white - black + self.white) / (400 / log(10) * 2 / (2 + nu))
+        won, drawn, lost = (float(value) for value in davidson_chances(np.array(gap), nu))
+        return won, drawn, lost
+
+
+def format_rounds(fields: Fields, system: str) -> Choices:
+    """Return the rounds of one of enginetour's formats.
+
+    Such a tournament has at most one game pair of each two entrants, so tournaments of half as many rounds as there are
+    entrants follow each other. In all but the first, the entrants have the ratings of the games so far.
+    """
+    options = options_model(system).model_validate({"rounds": fields.entrants // 2, "games_per_pairing": 2})
+    world, place = _Davidson(draws=DRAWS, white=WHITE), {name: at for at, name in enumerate(fields.names)}
+    waiting: list[Pick] = []
+
+    def tournament(number: int, known: Posterior, old: bool) -> Index:
+        ratings = (2000 + known.mode[number]).tolist() if old else [None] * fields.entrants
+        entrants = tuple(Entrant(name, rating=own) for name, own in zip(fields.names, ratings, strict=True))
+        truth = dict(zip(fields.names, fields.strength[number].tolist(), strict=True))
+        population = Population(entrants, truth, world, str(fields.dice.integers(1 << 60)))
+        rows: dict[object, list[int]] = {}
+        for pairing, outcome in simulate(make_format(system, options, number), population).games:
+            start = [place[pairing.white], place[pairing.black]]
+            rows.setdefault((pairing.pair, pairing.meeting), start).append(RESULTS.index(outcome))
+        return np.array(list(rows.values()))
+
+    def choose(known: Posterior, encounters: Vector) -> list[Pick]:
+        if not waiting:
+            table = np.stack([tournament(number, known, bool(encounters.any())) for number in range(fields.count)])
+            waiting.extend((table[:, at, 0], table[:, at, 1], table[:, at, 2:]) for at in range(table.shape[1]))
+        round_, waiting[:] = waiting[: fields.entrants // 2], waiting[fields.entrants // 2 :]
+        return round_
+
+    return choose
+
+
+# Figures.
+
+
+def equal_at(reference: float, scores: dict[int, float]) -> float:
+    """Return the encounters at which a falling score equals the reference, between two checks by powers."""
+    at, values = np.array(sorted(scores)), np.log([scores[number] for number in sorted(scores)])
+    values = np.minimum.accumulate(values)
+    if not values[-1] <= np.log(reference) <= values[0]:
+        return np.inf if values[-1] > np.log(reference) else float(at[0])
+    return float(np.exp(np.interp(-np.log(reference), -values, np.log(at))))
+
+
+def saving(own: Course, reference: Course, at: int, which: int) -> tuple[float, float]:
+    """Return the games for an equal score relative to the reference after `at` encounters, and the standard error."""
+    count = len(own.stopped)
+    dice = np.random.default_rng(count)
+
+    def figure(chosen: Index) -> float:
+        def mean(pair: tuple[Vector, Vector]) -> float:
+            value = float(pair[which][chosen].mean())
+            return 1 - value if which else value
+
+        return equal_at(mean(reference.scores[at]), {number: mean(pair) for number, pair in own.scores.items()}) / at
+
+    samples = np.array([figure(dice.integers(0, count, count)) for _ in range(SAMPLES)])
+    return figure(np.arange(count)), float(np.std(samples)) if np.isfinite(samples).all() else np.inf
+
+
+def shown(figure: tuple[float, float]) -> str:
+    """Format a ratio with its standard error."""
+    return f"{figure[0]:.2f} ±{figure[1]:.2f}" if np.isfinite(figure).all() else "more"
+
+
+def table(given: argparse.Namespace, entrants: int, spread: float) -> Iterator[str]:
+    """Compare all rules for one size and spread."""
+
+    def fresh(count: int = given.fields) -> Fields:
+        return Fields(count, entrants, spread, given.seed)
+
+    cycle = fresh().cycle
+    at, most = round(given.cycles * cycle), round(given.most * cycle)
+    checks = sorted({*(round(at * share) for share in np.arange(0.3, 1.26, 0.05)), at})
+    rules: dict[str, Callable[[Fields], Choices]] = {
+        "round robin": cycles,
+        "adaptive, errors": lambda fields: adaptive(fields, ERRORS),
+        "adaptive, places": lambda fields: adaptive(fields, PLACES),
+        "adaptive, top 3": lambda fields: adaptive(fields, TOP),
+        "random pairs": random,
+        "Arena": arena,
+        "Swiss (swiss-gotha)": lambda fields: format_rounds(fields, "swiss-gotha"),
+        "entropy": lambda fields: format_rounds(fields, "entropy"),
+        "ASAP": asap,
+    }
+    yield f"\n{entrants} engines, standard deviation {spread:g} Elo, {given.fields} fields, {given.cycles:g} cycles"
+    yield f"{'rule':<22}{'equal error':>14}{'equal tau':>14}{f'top 3, most {given.most:g}':>18}{'reached':>9}{'CPU':>8}"
+    references: dict[int, tuple[Course, Course]] = {}
+    for name, rule in rules.items():
+        if given.rules and not any(each in name for each in given.rules):
+            continue
+        count = given.peers if name in PEERS else given.fields
+        if count not in references:
+            references[count] = _scored(fresh(count), cycles, checks), _to_top(fresh(count), cycles, most)
+        begun = time.process_time()
+        plain = references[count]
+        if name == "round robin":
+            error, tau = (float(plain[0].scores[at][which].mean()) for which in (0, 1))
+            reached = float((plain[1].stopped < most).mean())
+            games = f"{plain[1].stopped.mean() / cycle:.2f} cycles"
+            yield f"{name:<22}{error**0.5:>10.1f} Elo{tau:>14.3f}{games:>18}{reached:>9.0%}"
+            continue
+        columns = ["", "", "", ""]
+        if name != "adaptive, top 3":
+            own = _scored(fresh(count), rule, checks)
+            columns[:2] = [shown(saving(own, plain[0], at, which)) for which in (0, 1)]
+        if name not in ("adaptive, errors", "adaptive, places"):
+            top = _to_top(fresh(count), rule, most)
+            mean = plain[1].stopped.mean()
+            ratio = float(top.stopped.mean() / mean)
+            error = float(np.std(top.stopped - ratio * plain[1].stopped)) / mean / count**0.5
+            columns[2:] = [shown((ratio, error)), f"{(top.stopped < most).mean():.0%}"]
+        taken = time.process_time() - begun
+        yield f"{name:<22}{columns[0]:>14}{columns[1]:>14}{columns[2]:>18}{columns[3]:>9}{taken:>7.0f}s"
+
+
+def _scored(fields: Fields, rule: Callable[[Fields], Choices], checks: Sequence[int]) -> Course:
+    return course(fields, rule(fields), checks)
+
+
+def _to_top(fields: Fields, rule: Callable[[Fields], Choices], most: int) -> Course:
+    return course(fields, rule(fields), (1,), TOP, most)
+
+
+STOPS = {
+    "errors: error = 80": Goal(error=80),
+    "places: los = 0.8, level = 40": Goal(los=0.8, level=40),
+    "top: top = 3, los = 0.95": TOP,
+    "version: error = 60": Goal(entrant="E00", error=60),
+}
+
+
+def coverage(given: argparse.Namespace, entrants: int, spread: float) -> Iterator[str]:
+    """Return the coverage of 95 % intervals when goals are reached, and how often the decision is right."""
+    yield f"\ncoverage of 95 % intervals, {entrants} engines, standard deviation {spread:g} Elo, {given.fields} fields"
+    yield f"{'goal':<32}{'reached':>9}{'intervals':>11}{'posterior':>18}{'rating list':>18}{'decision right':>18}"
+    for name, goal in STOPS.items():
+        fields = Fields(given.fields, entrants, spread, given.seed + 1)
+        most = round(given.most * fields.cycle)
+        end = course(fields, adaptive(fields, goal), (1,), goal, most)
+        reached = end.stopped < most
+        mode, covariance = end.known.mode[reached], end.known.covariance[reached]
+        truth, count = fields.strength[reached], int(reached.sum())
+        centre = np.eye(entrants) - 1 / entrants
+        sd = np.sqrt(((centre @ covariance) * centre).sum(axis=-1))
+        inside = np.abs(mode @ centre - truth) <= NORMAL_95 * sd
+        listed = np.array([_listed(fields, *each) for each in zip(end.counts[reached], truth, strict=True)])
+        right = _right(goal, mode, covariance, truth)
+        figures = "".join(f"{_percent(each):>18}" for each in (inside, listed, right.reshape(count, -1)))
+        yield f"{name:<32}{reached.mean():>9.0%}{inside.size:>11}{figures}"
+
+
+def _percent(hits: Truths) -> str:
+    """Format the share of hits and its standard error; each row is one field."""
+    return f"{100 * hits.mean():.1f} ±{100 * hits.mean(axis=1).std() / len(hits) ** 0.5:.1f} %"
+
+
+def _listed(fields: Fields, counts: Vector, truth: Vector) -> list[bool]:
+    """Return for each engine whether the interval of a rating list contains its strength."""
+    rows = {
+        (white, black): tuple(int(value) for value in counts[i, j])
+        for i, white in enumerate(fields.names)
+        for j, black in enumerate(fields.names)
+        if counts[i, j].any()
+    }
+    shown_rows = {row.name: row for row in rating_list(rows, model="davidson", advantage="fit", mean=0.0).rows}  # type: ignore[arg-type]
+    found = []
+    for name, own in zip(fields.names, truth.tolist(), strict=True):
+        row = shown_rows[name]
+        low = -np.inf if row.minus is None else row.rating - row.minus
+        high = np.inf if row.plus is None else row.rating + row.plus
+        found.append(low <= own <= high)
+    return found
+
+
+def _right(goal: Goal, mode: Vector, covariance: Vector, truth: Vector) -> Truths:
+    """Return for each decision of a goal whether it is right: intervals, places of neighbors, or the first entrants."""
+    order = np.argsort(-mode, axis=1)
+    sorted_truth = np.take_along_axis(truth, order, axis=1)
+    if goal.kind == "top":
+        top = goal.top or 0
+        return np.asarray(sorted_truth[:, :top].min(axis=1) > sorted_truth[:, top:].max(axis=1))
+    if goal.kind == "places":
+        return np.asarray(np.diff(sorted_truth, axis=1) < goal.level).ravel()
+    way = -np.ones(mode.shape[1]) / (mode.shape[1] - 1)
+    way[0] = 1
+    sd = np.sqrt(way @ covariance @ way)
+    if goal.kind == "version":
+        return np.asarray(np.abs((mode - truth) @ way) <= NORMAL_95 * sd)
+    return np.asarray(np.abs(mode - mode.mean(axis=1, keepdims=True) - truth) <= goal.wanted).ravel()
+
+
+def speed(entrants: int = 64) -> Iterator[str]:
+    """Return the CPU time of one choice: posterior after one more encounter, progress, gains and permitted pairs."""
+    fields = Fields(1, entrants, 250.0, 1)
+    counts = np.zeros((1, entrants, entrants, 3))
+    order = cycles(fields)
+    start = posterior(fields.names, counts, PRIOR)
+    for _ in range(60):
+        for pick in order(start, counts[..., 0]):
+            fields.play(counts, pick)
+    start = posterior(fields.names, counts[0], PRIOR)
+    fields.play(counts, order(start, counts[..., 0])[0])
+    encounters, pending = counts[0].sum(axis=-1), np.zeros((entrants, entrants))
+    pending[0, 1] = pending[1, 0] = 1
+    yield f"\nCPU time of a choice, {entrants} entrants, {int(counts.sum())} games, 2 concurrent encounters"
+    for goal in (Goal(error=10), Goal(los=0.95), TOP, Goal(entrant="E00", error=8)):
+        parts: dict[str, Callable[[], object]] = {
+            "posterior": lambda: posterior(fields.names, counts[0], PRIOR, start),
+            "progress": partial(progress, start, goal),
+            "gains": partial(gains, start, goal, pending),
+            "permitted": lambda: permitted(encounters + encounters.T),
+        }
+        taken = {name: _cpu(act) for name, act in parts.items()}
+        each = ", ".join(f"{name} {value:.2f}" for name, value in taken.items())
+        yield f"{goal.kind:<10}{sum(taken.values()):>6.2f} ms ({each})"
+
+
+def _cpu(act: Callable[[], object]) -> float:
+    """Return the median CPU time in ms."""
+    taken = []
+    for _ in range(100):
+        begun = time.process_time()
+        act()
+        taken.append(1000 * (time.process_time() - begun))
+    return median(taken)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benches adaptive", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--fields", type=int, default=200, help="simulated fields (default %(default)s)")
+    parser.add_argument("--peers", type=int, default=40, help="fields of Swiss, entropy, ASAP (default %(default)s)")
+    parser.add_argument("--entrants", type=int, nargs="+", default=(16, 24, 48), help="even numbers (default 16 24 48)")
+    parser.add_argument("--spread", type=float, nargs="+", default=(250.0, 400.0), help="in Elo (default 250 400)")
+    parser.add_argument("--cycles", type=float, default=2.0, help="of the round robin (default %(default)s)")
+    parser.add_argument("--most", type=float, default=8.0, help="cycles until a goal is reached (default %(default)s)")
+    parser.add_argument("--rules", nargs="+", default=(), help="parts of names of rules (default: all)")
+    parser.add_argument("--only", choices=("table", "coverage", "speed"), help="default: all three")
+    parser.add_argument("--seed", type=int, default=2026, help="(default %(default)s)")
+    given = parser.parse_args(arguments)
+    if given.only in (None, "speed"):
+        print(*speed(), sep="\n", flush=True)
+    for entrants in given.entrants if given.only in (None, "table") else ():
+        for spread in given.spread:
+            for line in table(given, entrants, spread):
+                print(line, flush=True)
+    if given.only in (None, "coverage"):
+        for line in coverage(given, given.entrants[0], given.spread[0]):
+            print(line, flush=True)
