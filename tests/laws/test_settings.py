@@ -72,6 +72,7 @@ OTHERS: dict[str, list[Any]] = {
     "bye_points": [0.5],
     "prior": [50.0],
     "prior_error": [40.0],
+    "pairs": [[["E0", "E1"], ["E2", "E3"]]],
     "placement": [["RATING"], ["NBW", "CUSS"]],
     "random": [10**9],
     "rounds": [2],
