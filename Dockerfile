@@ -14,5 +14,6 @@ RUN apt-get update \
 COPY --from=build /opt/enginetour /opt/enginetour
 ENV PATH=/opt/enginetour/bin:/usr/games:$PATH
 WORKDIR /work
+EXPOSE 8390
 ENTRYPOINT ["enginetour"]
 CMD ["--help"]

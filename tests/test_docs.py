@@ -8,6 +8,7 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,14 @@ def test_console_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
         for line in text.splitlines() if language == "console" else ():
             if line.startswith("$ "):
                 assert not (failed := _failure(line[2:])), f"{line}\n{failed}"
+
+
+def test_the_command_that_checks_a_wheel_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The game that cibuildwheel plays with each wheel is played in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["cibuildwheel"]
+    assert not _failure(settings["test-command"].partition(" && ")[0])
 
 
 def test_the_json_documents_have_the_keys_of_their_page(tmp_path: Path) -> None:
