@@ -48,7 +48,17 @@ from enginetour.model.game import (
     Withdrawn,
     format_fixed,
 )
-from enginetour.ratings.design import Goal, Posterior, Progress, gains, information, permitted, posterior, progress
+from enginetour.ratings.design import (
+    Goal,
+    Posterior,
+    Progress,
+    Sketch,
+    gains,
+    information,
+    permitted,
+    posterior,
+    progress,
+)
 from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.ratings.priors import GaussianPrior
 
@@ -180,6 +190,7 @@ class AdaptiveState(FormatState):
     tallies: _Tallies = field(default_factory=lambda: _Tallies.of(0), compare=False)
     known: Posterior | None = field(default=None, compare=False)  # of the present entrants, after the counted games
     course: Progress | None = field(default=None, compare=False)
+    sketch: Sketch | None = field(default=None, compare=False)  # only for large fields
 
     @property
     def present(self) -> tuple[str, ...]:
@@ -368,7 +379,8 @@ class Adaptive(Format[AdaptiveState]):
     def _advanced(self, state: AdaptiveState) -> AdaptiveState:
         """Count the encounters that are complete now. After each of them, make the choice that depends on it."""
         while (after := self._counted_one(state)) is not None:
-            state = self._filled(self._learned(after))
+            games = after.choices[after.looked]
+            state = self._filled(self._sketched(after, games) if self._is_between(after) else self._learned(after))
         return state
 
     def _counted(self, state: AdaptiveState) -> AdaptiveState:
@@ -393,6 +405,21 @@ class Adaptive(Format[AdaptiveState]):
                 tallies.timed[list(seat)] += 1
         return replace(state, looked=number, tallies=tallies)
 
+    def _is_between(self, state: AdaptiveState) -> bool:
+        """Return whether the ratings of a large field are only updated after an encounter, not computed again."""
+        return state.sketch is not None and state.looked % (len(state.here) // _BLOCKS) != 0
+
+    def _sketched(self, state: AdaptiveState, games: Sequence[Pairing]) -> AdaptiveState:
+        """Return the state with the ratings of a large field updated after the games of an encounter."""
+        sketch, place = state.sketch, {name: at for at, name in enumerate(state.present)}
+        events = [state.played[game.key] for game in games if game.key in state.played]
+        events = [event for event in events if event.pairing.white in place and event.pairing.black in place]
+        if sketch is None or not events:
+            return state
+        whites, blacks = ([place[name] for name in names] for names in zip(*map(_sides, events), strict=True))
+        sketch = sketch.with_games(whites, blacks, [1 - _RESULTS.index(event.outcome) for event in events])
+        return replace(state, sketch=sketch, known=sketch.posterior)
+
     def _learned(self, state: AdaptiveState) -> AdaptiveState:
         """Return the state with the ratings after the counted games, and a note if the goal is reached or not any more.
 
@@ -400,15 +427,16 @@ class Adaptive(Format[AdaptiveState]):
         """
         present = state.present
         if not present:
-            return replace(state, known=None, course=None, reached=False)
+            return replace(state, known=None, course=None, sketch=None, reached=False)
         here, aim = state.here, self._aim(present)
         counts = state.tallies.counts[np.ix_(here, here)]
         known = posterior(present, counts, self._priors(state, present), state.known)
         if aim is None:
-            return replace(state, known=known, course=None, reached=False)
+            return replace(state, known=known, course=None, sketch=None, reached=False)
         found = progress(known, aim)
         reached = bool(found.done) and not self._lacking(state).any()
-        was, state = state.reached, replace(state, known=known, course=found, reached=reached)
+        sketch = Sketch.of(known, aim) if len(present) > _LARGE else None
+        was, state = state.reached, replace(state, known=known, course=found, sketch=sketch, reached=reached)
         if reached == was:
             return state
         games = int(counts.sum())
@@ -455,12 +483,7 @@ class Adaptive(Format[AdaptiveState]):
         pairs = np.flatnonzero(allowed)
         if not len(pairs):
             return None
-        place = {name: at for at, name in enumerate(known.names)}
-        waiting = np.zeros(allowed.shape)
-        for (one, other), games in state.pending().items():
-            if one in place and other in place:
-                waiting[place[one], place[other]] = waiting[place[other], place[one]] = games / _PAIR
-        gain, seconds = gains(known, aim, waiting).ravel()[pairs], self._seconds(state).ravel()[pairs]
+        gain, seconds = self._gains(state, aim).ravel()[pairs], self._seconds(state).ravel()[pairs]
         worth = gain / seconds
         picked = self._picked(state, pairs, worth, known.names)
         row, column = divmod(int(pairs[picked]), len(known.names))
@@ -470,6 +493,22 @@ class Adaptive(Format[AdaptiveState]):
             purpose = _purpose(known, course, aim, row, column)
         timed = float(seconds[picked]) if state.tallies.timed.any() else None
         return _Choice(known.names[row], known.names[column], purpose, float(gain[picked]), timed)
+
+    def _gains(self, state: AdaptiveState, aim: Goal) -> _Matrix:
+        """Return the gain of an encounter of each pair, with the expected information of the open encounters."""
+        assert state.known is not None
+        place = {name: at for at, name in enumerate(state.known.names)}
+        waiting = [
+            (place[one], place[other], games / _PAIR)
+            for (one, other), games in state.pending().items()
+            if one in place and other in place
+        ]
+        if state.sketch is not None:
+            return state.sketch.gains(waiting)
+        pending = np.zeros((len(place), len(place)))
+        for one, other, pairs in waiting:
+            pending[one, other] = pending[other, one] = pairs
+        return gains(state.known, aim, pending)
 
     def _picked(self, state: AdaptiveState, pairs: _Places, worth: _Matrix, names: Sequence[str]) -> int:
         """Return the index of the best pair: the recorded one if it is nearly the best, else one by the seed."""
@@ -782,6 +821,10 @@ _MS_PER_HOUR = 3_600_000
 _PAIR = 2  # games of a pair, the unit of `design`
 _MEDIAN = 0.455  # median of the square of a standard normal variable
 _HALVINGS = 8  # the number of games is known to less than one part in 256
+# Fields with more entrants compute the ratings and judge the goal after every eighth of n encounters, because both take
+# O(n^3) steps. In between, ratings and gains are updated (enginetour's choice).
+_LARGE = 64
+_BLOCKS = 8
 _STEPS = 12  # points of the expected progress
 
 
@@ -804,7 +847,7 @@ def _purpose(known: Posterior, course: Progress, aim: Goal, one: int, other: int
     if not len(rows):
         rows, columns = np.array([one]), np.array([other])
     told = int(_rounded((tells[rows] - tells[columns]) ** 2).argmax())
-    pair = sorted((int(rows[told]), int(columns[told])), key=lambda at: (-known.mode[at], at))
+    pair = int(rows[told]), int(columns[told])
     return Purpose("place" if aim.top is None else "top", tuple(known.names[at] for at in pair))
 
 
@@ -851,6 +894,10 @@ def _scheduled(state: AdaptiveState, pairing: Pairing) -> GameKey:
 
 def _seat(state: AdaptiveState, pairing: Pairing) -> tuple[int, int]:
     return state.names.index(pairing.white), state.names.index(pairing.black)
+
+
+def _sides(event: GameFinished) -> tuple[str, str]:
+    return event.pairing.white, event.pairing.black
 
 
 def _game_name(pairing: Pairing) -> str:

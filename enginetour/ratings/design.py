@@ -16,7 +16,7 @@ tournament. They know nothing about formats and use no random numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, pi, sqrt
 from typing import Literal
 
@@ -34,6 +34,7 @@ Truths = NDArray[np.bool_]
 
 _UNIT = ELO_SCALE / log(10)  # points of the model per natural unit
 _STEP_LIMIT = 4.0  # natural units; as in `likelihood`
+_NEAR = 0.5  # natural units; after a shorter step, the next steps converge quadratically
 _STEP_DONE = 1e-6  # natural units; the error that remains is about its square
 _OVERSHOT = 0.5  # share of the first slope along a step; beyond the maximum, a steeper fall halves the step
 _ROUNDING = 1e-9  # encounters
@@ -151,8 +152,10 @@ def posterior(names: Sequence[str], counts: Vector, priors: GaussianPrior, start
     at = problem.begin() if start is None or start.names != problem.names else start.at
     at = np.broadcast_to(at, (*counts.shape[:-3], at.shape[-1]))
     gradient, curvature = problem.slopes(at)
+    longest = np.array(_STEP_LIMIT)
     for _ in range(_MOST_STEPS):
-        step = np.linalg.solve(problem.bent(at, curvature), gradient[..., None])[..., 0]
+        turned = problem.bent(at, curvature) if (longest < _NEAR).all() else curvature
+        step = np.linalg.solve(turned, gradient[..., None])[..., 0]
         longest = np.abs(step).max(axis=-1, initial=0.0)
         if (longest < _STEP_DONE).all():
             at = at + step
@@ -277,6 +280,67 @@ def gains(posterior: Posterior, goal: Goal, pending: Vector | None = None) -> Ve
         covariance = np.asarray(np.linalg.solve(told, covariance))
     weighed = covariance @ _weights(posterior, goal, covariance) @ covariance
     return np.asarray(each * _quadratic(weighed) / (1 + each * _quadratic(covariance)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sketch:
+    """A posterior and the gains for large fields, updated after each encounter in O(n^2) steps.
+
+    The information of a game and the weights L of the goal are those of the last exact posterior. An update is one
+    step of Newton's method for two ratings and the covariance of Sherman and Morrison 1950.
+    """
+
+    posterior: Posterior
+    each: Vector  # information of one game pair, Elo^-2
+    weighed: Vector  # S L S
+
+    @classmethod
+    def of(cls, posterior: Posterior, goal: Goal) -> Sketch:
+        """Return the sketch of an exact posterior, in O(n^3) steps."""
+        covariance = posterior.covariance
+        weighed = covariance @ _weights(posterior, goal, covariance) @ covariance
+        return cls(posterior, information(posterior), np.asarray(weighed))
+
+    def with_games(self, white: Sequence[int], black: Sequence[int], net: Sequence[int]) -> Sketch:
+        """Return the sketch after more games of two entrants.
+
+        `white` and `black` are the places of the entrants in each game, and `net` is 1, 0 or -1 for White's win, a draw
+        or a loss.
+        """
+        known, one, other = self.posterior, white[0], black[0]
+        elo = _elo_per_unit(known.draw)
+        turn = np.where(np.array(white) == one, 1.0, -1.0)
+        gap = (turn * (known.mode[one] - known.mode[other]) + known.advantage) / elo
+        won, _, lost = davidson_chances(gap, known.draw)
+        told = float((((won + lost) - (won - lost) ** 2) / 4).sum() / elo**2)
+        slope = float((turn * (np.array(net) - (won - lost)) / 2).sum() / elo)
+        way, weight = (
+            known.covariance[:, one] - known.covariance[:, other],
+            self.weighed[:, one] - self.weighed[:, other],
+        )
+        wider = 1 + told * float(way[one] - way[other])
+        share, square = told / wider, float(weight[one] - weight[other])
+        covariance = known.covariance - share * np.outer(way, way)
+        both = np.outer(way, weight - share * square / 2 * way)
+        mode = known.mode + way * (slope / wider)
+        return replace(
+            self,
+            posterior=replace(known, mode=mode, covariance=covariance),
+            weighed=self.weighed - share * (both + both.T),
+        )
+
+    def gains(self, pending: Sequence[tuple[int, int, float]]) -> Vector:
+        """Return the gains as `gains` does; `pending` has two places and the game pairs of each pair in progress."""
+        covariance, weighed = self.posterior.covariance, self.weighed
+        if pending:
+            one, other = ([pair[at] for pair in pending] for at in (0, 1))
+            ways, weights = covariance[:, one] - covariance[:, other], weighed[:, one] - weighed[:, other]
+            told = self.each[one, other] * np.array([pairs for _, _, pairs in pending])
+            core = np.linalg.inv(np.diag(1 / told) + ways[one] - ways[other])
+            half = ways @ core
+            both = half @ (weights - half @ (weights[one] - weights[other]) / 2).T
+            covariance, weighed = covariance - half @ ways.T, weighed - both - both.T
+        return np.asarray(self.each * _quadratic(weighed) / (1 + self.each * _quadratic(covariance)))
 
 
 def permitted(

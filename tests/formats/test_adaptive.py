@@ -277,6 +277,20 @@ def test_some_ratings_are_missing() -> None:
     assert [dict(line.tiebreaks)["RATING"] for line in format_.standings(state)] == [2100, 2000, 1900]
 
 
+def test_a_large_field() -> None:
+    """Choices of a large field do not depend on the order in which games end, between two exact computations too."""
+    names = tuple(f"E{number}" for number in range(66))
+    notes = []
+    for order in (0, -1):
+        format_ = format_of(goal={"error": 10.0}, games=60, ahead=3)
+        state = format_.start(entrants(*names))
+        while offers := format_.offers(state):
+            state = format_.step(state, GameFinished(offers[order], result(offers[order])))
+        notes.append(state.notes)
+        assert state.sketch is not None and state.looked % 8 != 0
+    assert notes[0] == notes[1]
+
+
 def test_too_few_games_for_an_encounter() -> None:
     """At least one encounter must be allowed."""
     with pytest.raises(ValidationError, match="games must be at least games_per_pairing, 4"):

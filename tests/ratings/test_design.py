@@ -14,6 +14,7 @@ from enginetour.ratings.design import (
     EXTRA_SD,
     Goal,
     Posterior,
+    Sketch,
     gains,
     information,
     permitted,
@@ -197,6 +198,32 @@ def test_games_in_progress_count(goal: Goal) -> None:
         assert gains(found, goal, pending) == pytest.approx(
             gains(replace(found, covariance=np.linalg.inv(inner)), goal), rel=1e-6
         )
+
+
+@ALL
+def test_a_sketch_is_nearly_the_posterior(goal: Goal) -> None:
+    """After two more games, it has the ratings, covariance and gains of the posterior with the same weights."""
+    names = tuple(f"E{number}" for number in range(20))
+    counts = results(3, 3, len(names))
+    replaced = {"of": goal.of and names[:2], "entrant": goal.entrant and names[2]}
+    goal, before = goal.model_copy(update=replaced), posterior(names, counts, PRIOR)
+    sketch = Sketch.of(before, goal)
+    assert sketch.gains([]) == pytest.approx(gains(before, goal))
+    after = sketch.with_games([4, 9], [9, 4], [1, 0])
+    counts[4, 9, 0] += 1
+    counts[9, 4, 1] += 1
+    exact = posterior(names, counts, PRIOR, before)
+    assert np.abs(exact.mode - before.mode).max() > 1
+    assert after.posterior.mode == pytest.approx(exact.mode, abs=0.1)
+    assert after.posterior.covariance == pytest.approx(exact.covariance, abs=exact.covariance.max() / 1000)
+    middle, covariance = np.linalg.inv(before.covariance), after.posterior.covariance
+    weights = middle @ sketch.weighed @ middle
+    assert after.weighed == pytest.approx(covariance @ weights @ covariance, abs=1e-6 * after.weighed.max())
+    size, way = 2.0, np.eye(len(names))[1] - np.eye(len(names))[5]
+    inner = np.linalg.inv(np.linalg.inv(covariance) + size * after.each[1, 5] * np.outer(way, way))
+    outer = inner @ weights @ inner
+    fall = [each.diagonal()[:, None] + each.diagonal() - 2 * each for each in (outer, inner)]
+    assert after.gains([(1, 5, size)]) == pytest.approx(after.each * fall[0] / (1 + after.each * fall[1]), rel=1e-6)
 
 
 @given(seed=st.integers(0, 10_000), count=st.integers(2, 12), fewest=st.integers(0, 9))
