@@ -333,7 +333,7 @@ class Sketch:
         """Return the gains as `gains` does; `pending` has two places and the game pairs of each pair in progress."""
         covariance, weighed = self.posterior.covariance, self.weighed
         if pending:
-            one, other = ([pair[at] for pair in pending] for at in (0, 1))
+            one, other = np.array([(pair[0], pair[1]) for pair in pending], np.intp).T
             ways, weights = covariance[:, one] - covariance[:, other], weighed[:, one] - weighed[:, other]
             told = self.each[one, other] * np.array([pairs for _, _, pairs in pending])
             core = np.linalg.inv(np.diag(1 / told) + ways[one] - ways[other])
