@@ -265,7 +265,8 @@ def _probed(engine: str, name: str | None, log: TournamentLog, workspace: Path, 
         echo(f"note: {note}", err=True)
     found = kept[entrant.name].spec
     lacking = [option for option, _ in spec.options if option not in dict(found.options)]
-    return {"id": engine, "name": name, "fingerprint": found.fingerprint, "lacking": lacking}
+    request = {"id": engine, "name": name, "fingerprint": found.fingerprint}
+    return request | ({"lacking": lacking} if lacking else {})  # a run of an older version does not know the key
 
 
 # Commands that control a running tournament.

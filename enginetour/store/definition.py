@@ -145,6 +145,10 @@ def parse_definition(values: Mapping[str, Any], place: str) -> ListDefinition:
         first = error.errors()[0]
         name = ".".join(str(key) for key in first["loc"])
         what = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            raise UsageRefused(
+                f"unknown field {name!r}{suggest(name, ListDefinition.model_fields)}", place=place
+            ) from None
         found = "" if first["type"] == "value_error" else f" (found {first['input']!r})"
         raise UsageRefused(f"{name}: {what}{found}" if name else what, place=place) from None
 

@@ -382,6 +382,8 @@ def rate(
         TourError: A file cannot be read or has no game to rate, or a field is not valid.
     """
     named = [files] if isinstance(files, str | os.PathLike) else files
+    if not named:
+        raise UsageRefused("must have at least one file", place="files")
     given = _fields(fields, anchor)
     definition_from(given)  # raises an error for an unknown field
     made = rate_files(
@@ -785,8 +787,12 @@ def play(
     with TemporaryDirectory(prefix="enginetour-") as scratch, probe_executor() as slots:
         draft = _draft(MatchRequest((white, black), {"tc": tc}, 1, options=tuple(options)), workspace, slots)
         path = Path(scratch, "game.toml")
-        write_draft(draft, path)
-        plan = prepare(path, Path(scratch, "none.db"), workspace=workspace)
+        try:
+            write_draft(draft, path)
+            plan = prepare(path, Path(scratch, "none.db"), workspace=workspace)
+        except TourError as error:
+            error.place = "" if error.place.startswith(scratch) else error.place  # the user does not know this file
+            raise
         one, other = (entrant.name for entrant in plan.entrants)
         task = replace(plan.task(plan.sides, Pairing(one, other, 1, 1), 0), opening=start, spare=None)
         try:

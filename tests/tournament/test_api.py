@@ -133,10 +133,12 @@ def test_rated_files_equal_the_command(league: Path, tmp_path: Path) -> None:
     ):
         document = json.loads(tour(tmp_path, "rate", "games.pgn", "--json", *words).stdout)
         assert {key: document[key] for key in found.to_json()} == as_json(found.to_json()), words
-    with pytest.raises(et.TourError, match="ancor"):
+    with pytest.raises(et.TourError, match="unknown field 'ancor', did you mean 'anchors'"):
         et.rate(pgn, ancor={best: 3000})
     with pytest.raises(et.TourError, match="hardware applies only to lists of a database"):
         et.rate(pgn, hardware=["x*"])
+    with pytest.raises(et.TourError, match="files: must have at least one file"):
+        et.rate([])
     assert et.chart(et.rate(pgn), tmp_path / "list.svg").read_text().startswith("<?xml")
     with pytest.raises(et.TourError, match=r"unsupported image format '.gif'"):
         et.chart(et.rate(pgn), "list.gif")
@@ -250,3 +252,5 @@ def test_one_game_without_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyP
         et.play("wren1", "wren2", opening="e4")
     with pytest.raises(et.TourError, match="'none' is not an engine file or a program"):
         et.play("wren1", "none")
+    with pytest.raises(et.TourError, match=r"^play.tc: 'soon' is not a valid time control"):
+        et.play("wren1", "wren2", tc="soon")
