@@ -23,7 +23,7 @@ ALL = pytest.mark.parametrize(
         for number, chosen in enumerate((system.settings, *system.examples))
     ],
 )
-LAW = settings(max_examples=40, deadline=None)
+LAW = settings(max_examples=30, deadline=None)
 
 pairings = st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)).filter(lambda pair: pair[0] != pair[1])
 
