@@ -352,7 +352,10 @@ class Proposal:
 
         Numbers of games that differ by less than a tenth of the night count as equal.
         """
-        score = self.score if self.goal.error is None else -self.score
+        if self.goal.kind == "places":  # the smallest likelihood of all pairs says little about the others
+            score = -self.undecided
+        else:
+            score = -self.score if self.goal.error is not None else self.score
         saved = _TENTHS - round(_TENTHS * self.games.mean / self.allowed) if self.reached >= _SURE else -1
         return (saved, score, -self.rms.mean)
 
