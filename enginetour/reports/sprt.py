@@ -386,8 +386,7 @@ def _doubt_note(best: Proposal) -> list[str]:
     """Name the places that the best proposal most often leaves undecided, or whose intervals are too wide."""
     alone = any(low == high for (low, high), _ in best.doubts)
     shown = ", ".join(
-        f"{f'place {low}' if alone else f'places {low} and {high}'} ({share:.0%})"
-        for (low, high), share in best.doubts
+        f"{f'place {low}' if alone else f'places {low} and {high}'} ({share:.0%})" for (low, high), share in best.doubts
     )
     what = "leaves an interval too wide" if alone else "leaves undecided"
     return [f"{best.candidate.system} most often {what}: {shown}"] if shown else []
