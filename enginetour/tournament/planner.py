@@ -164,10 +164,8 @@ class NightPlan:
     def prediction(self) -> list[str]:
         """Return the figures of the best proposal in a few lines."""
         best = self.proposals[0]
-        games, error = f"{best.games.mean:.0f} games", f"error {best.rms.mean:.1f} Elo (root mean square)"
-        return [
-            f"Expected: {games}, {format_duration(3600 * self.hours(best.games.mean))}, {error}, tau {best.tau.mean:.2f}."
-        ]
+        length = f"{best.games.mean:.0f} games, {format_duration(3600 * self.hours(best.games.mean))}"
+        return [f"Expected: {length}, error {best.rms.mean:.1f} Elo (root mean square), tau {best.tau.mean:.2f}."]
 
     def basis(self) -> str:
         """Return how many games the hours allow, and why."""
