@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,6 +39,9 @@ def openings_in(kind: str, content: bytes, *, skip_bad: bool) -> list[Opening]:
     with TemporaryDirectory() as folder:
         path = Path(folder, f"book.{kind}")
         path.write_bytes(content)
+        if kind in READERS:
+            with suppress(OSError, ValueError):  # the only errors that a reader may raise
+                deque(READERS[kind].read(path), maxlen=0)
         try:
             chosen = OpeningSettings(file=path.name, skip_bad=skip_bad)
             book = load_opening_book(chosen, seed=1, legs=2, folder=Path(folder))
