@@ -409,7 +409,11 @@ _Playing = _type(
     {
         "slot": _about(int, "number of the process that plays the game, from 0"),
         **_ROUND,
-        **{name: (kind, about) for name, (kind, about) in _columns(GameLine, "round encounter leg").items()},
+        **{name: (kind, about) for name, (kind, about) in _columns(GameLine, "round encounter leg handicap").items()},
+        "engines": _two(str, "names that the engines report"),
+        "hardware": _about(str, "processor of the machine"),
+        "opening_number": _about(int, "place of the opening in the opening book, from 1; 0: not from a book"),
+        "eco": _about(str, "ECO code of the opening; empty if the book does not contain it"),
         "variant": _about(str, "variant of the game"),
         "fen": _about(str | None, "first position; null: the initial position"),
         "moves": _about(list[str], "moves in UCI notation, including those of the opening"),
