@@ -148,7 +148,7 @@ def _table(keys: Iterable[ConfigKey], section: str) -> Iterator[str]:
     yield "|---|---|---|---|"
     for key in keys:
         kind = key.type + (f": {key.allowed}" if key.allowed else "")
-        default = "required" if key.required else f"`{key.default.replace('{  }', '{}')}`" if key.default else ""
+        default = "required" if key.required else f"`{key.default}`" if key.default else ""
         name = key.key.removeprefix(f"{section}.")
         yield f"| `{name}` | {_cell(kind)} | {_cell(default)} | {_cell(key.description)} |"
 

@@ -255,7 +255,7 @@ def systems(name: str | None) -> None:
         return
     click.echo(f"{name}: {system.summary}\nsource: {system.source}\n")
     for setting in settings:
-        default = "(none)" if setting["default"] is None else json.dumps(setting["default"])
+        default = "(none)" if setting["default"] is None else toml_value(setting["default"])
         click.echo(click.wrap_text(f"{setting['key']} = {default}  {setting['meaning']}", 78, "  ", "      "))
     if own:
         click.echo("\nrules without a setting:")

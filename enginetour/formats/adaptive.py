@@ -73,6 +73,7 @@ class AdaptiveOptions(BaseModel):
 
     goal: Goal = Setting(
         default=Goal(error=20.0),
+        json_schema_extra={"default": {"error": 20.0}},  # only the key that is set
         description="The tournament ends when this goal is reached: { error = 10 }, { los = 0.95 }, "
         '{ top = 3, los = 0.95 } or { entrant = "dev", error = 8 }.',
     )

@@ -426,7 +426,8 @@ def _key(key: str) -> str:
 def toml_value(value: object) -> str:
     """Return a value in TOML notation; strings are written as in JSON, except for the character DEL."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{_key(str(key))} = {toml_value(one)}' for key, one in value.items())} }}"
+        pairs = ", ".join(f"{_key(str(key))} = {toml_value(one)}" for key, one in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return f"[{', '.join(toml_value(one) for one in value)}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
