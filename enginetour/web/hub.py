@@ -60,6 +60,7 @@ class TournamentHub:
         self.closing = False
         self._report, self._failed = report, failed
         self._followed: set[str] = set()  # names of tournaments; only one edition can run at a time
+        self._reads: dict[str, asyncio.Task[None]] = {}  # the last reading for new pages, by slug
         self._task: asyncio.Task[None] | None = None
         self._reported = ""
 
@@ -87,11 +88,17 @@ class TournamentHub:
         return self.tournaments[entry.slug]
 
     async def ready(self, entry: TournamentEntry) -> LiveTournament:
-        """Return the live state for a new page. Its standings are read if no page has kept them up to date."""
+        """Return the live state for a new page. Its standings are read if no page has kept them up to date.
+
+        Pages that are opened at the same time share one reading.
+        """
         live = self.live(entry)
         if not (live.table and live.running and (live.listeners or not live.stale)):
+            read = self._reads.get(entry.slug)
+            if read is None or read.done():
+                read = self._reads[entry.slug] = asyncio.ensure_future(self._refresh(entry, live))
             try:
-                await self._refresh(entry, live)
+                await asyncio.shield(read)  # a client that leaves does not stop it for the others
             except StoreBusy:
                 raise
             except StoreRefused:

@@ -208,6 +208,27 @@ def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, mo
     assert in_a_hub(stage.database, scene) == [1]
 
 
+def test_pages_opened_together_read_the_log_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifty pages of one moment share one reading of the standings, and a later page reads them again."""
+    read, reads = DatabaseReader.standing, list[str]()
+
+    async def standing(reader: DatabaseReader, entry: TournamentEntry, *, lines: bool) -> StandingsData:
+        reads.append(entry.slug)
+        return await read(reader, entry, lines=lines)
+
+    monkeypatch.setattr(DatabaseReader, "standing", standing)
+
+    async def scene(hub: TournamentHub, app: Starlette) -> list[int]:
+        del app
+        await asyncio.gather(*(hub.ready(hub.entries[0]) for _ in range(50)))
+        together = len(reads)
+        stage.record(game())
+        live = await hub.ready(hub.entries[0])
+        return [together, len(reads), live.progress["games_done"]]
+
+    assert in_a_hub(stage.database, scene) == [1, 2, 1]
+
+
 def test_a_failure_of_ours_is_no_word_about_the_database(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Internal errors are reported as such; problems of the database are reported once."""
     troubles = iter([KeyError("x"), StoreRefused("is busy"), StoreRefused("is busy")])
