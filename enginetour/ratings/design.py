@@ -154,8 +154,10 @@ def posterior(names: Sequence[str], counts: Vector, priors: GaussianPrior, start
     gradient, curvature = problem.slopes(at)
     longest = np.array(_STEP_LIMIT)
     for _ in range(_MOST_STEPS):
-        turned = problem.bent(at, curvature) if (longest < _NEAR).all() else curvature
-        step = np.linalg.solve(turned, gradient[..., None])[..., 0]
+        near = bool((longest < _NEAR).all())
+        step = np.linalg.solve(problem.bent(at, curvature) if near else curvature, gradient[..., None])[..., 0]
+        if near and not ((gradient * step).sum(axis=-1) > 0).all():  # a step downhill would be halved without end
+            step = np.linalg.solve(curvature, gradient[..., None])[..., 0]
         longest = np.abs(step).max(axis=-1, initial=0.0)
         if (longest < _STEP_DONE).all():
             at = at + step

@@ -82,7 +82,7 @@ def _of_pairs(system: str, dice: random.Random, entrants: int, games: int) -> di
             goals = [{"error": dice.choice([60.0, 200.0])}, {"los": 0.8, "level": 20.0}, {"top": 1, "los": 0.8}]
             return {
                 "goal": dice.choice([*goals, {"entrant": "E1", "error": 90.0}]),
-                "games": games * dice.randint(1, 40),
+                "games": games * dice.randint(1, 15),
                 "games_per_pairing": games,
                 "min_games": dice.randint(0, 8),
                 "share": dice.choice([0.1, 0.25, 1.0]),
