@@ -21,6 +21,8 @@ from enginetour.ratings.priors import GaussianPrior
 
 MOST_ENGINES = 1000  # engines; the matrices of more take seconds for each choice
 _PRIOR_SD = 350.0  # Elo; the standard deviation of the ratings in engine lists, as in `ratinglist`
+_NODES, _SHARES = np.polynomial.hermite_e.hermegauss(7)
+_SHARES = _SHARES / _SHARES.sum()
 _SHORTEST_S = 1e-3  # seconds; the duration of a game that took no time, or of all games if durations are not known
 _ERRORS = Goal(error=1.0)  # the size of the error has no effect on the gains
 
@@ -139,8 +141,20 @@ def errors_of(known: Posterior) -> Vector:
 
 
 def _with_games(known: Posterior, i: int, j: int, games: int) -> Posterior:
-    """Return the expected posterior after an encounter: its covariance with the expected information of the games."""
-    weight = float(information(known)[i, j]) * games / 2
+    """Return the expected posterior after an encounter: its covariance with the expected information of the games.
+
+    The information is the average over the possible differences of the two ratings (Gauss and Hermite), because games
+    between engines that are farther apart than expected tell less.
+    """
     moved = known.covariance[:, i] - known.covariance[:, j]
-    shrunk = known.covariance - np.outer(moved, moved) * (weight / (1 + weight * (moved[i] - moved[j])))
-    return replace(known, covariance=shrunk)
+    variance = float(moved[i] - moved[j])
+    gaps = known.mode[i] - known.mode[j] + variance**0.5 * _NODES
+    two = replace(
+        known,
+        names=(known.names[i], known.names[j]),
+        mode=np.stack((gaps, np.zeros_like(gaps)), axis=-1),
+        draw=np.full_like(gaps, known.draw),
+        advantage=np.full_like(gaps, known.advantage),
+    )
+    weight = float(_SHARES @ information(two)[:, 0, 1]) * games / 2
+    return replace(known, covariance=known.covariance - np.outer(moved, moved) * (weight / (1 + weight * variance)))
