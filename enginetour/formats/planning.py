@@ -316,7 +316,9 @@ class Proposal:
     best: Estimate
     reached: float  # share of the nights in which the goal was reached
     figure: float  # median of `Played.figure`
-    score: float  # mean of `Played.figure`; a night with the goal reached counts as the wanted interval, or as 1
+    score: (
+        float  # mean half-width, at least the wanted one; or mean of 1 if reached, and else of half of the likelihood
+    )
     undecided: float  # mean number of `Played.doubts`
     doubts: tuple[tuple[tuple[int, int], float], ...]  # places most often in doubt, with their share of the nights
 
@@ -341,7 +343,7 @@ class Proposal:
             Estimate.of([one.best for one in played]),
             fmean(one.reached for one in played),
             float(np.median([one.figure for one in played])),
-            fmean(max(one.figure, goal.wanted) if wide else 1.0 if one.reached else one.figure for one in played),
+            fmean(max(one.figure, goal.wanted) if wide else 1.0 if one.reached else one.figure / 2 for one in played),
             fmean(len(one.doubts) for one in played),
             tuple((pair, times / len(played)) for pair, times in often),
         )
