@@ -325,7 +325,7 @@ def _rated(request: PlanRequest, lineup: _Lineup, store: Store | None) -> tuple[
     name, number = (request.ratings_of, None) if request.ratings_of or order is None else order
     if name and store is not None:
         lineup, errors = _by_list(lineup, store, name, number, in_file=request.config is not None)
-        noise = sqrt(fmean(error * error for error in errors)) if request.noise is None and errors else noise
+        noise = round(sqrt(fmean(error * error for error in errors)), 1) if request.noise is None and errors else noise
     elif lineup.bundled and request.ratings == "known":
         lineup = _spread_out(lineup, _SPREAD if request.spread is None else request.spread)
     lacking = [entrant.name for entrant in lineup.entrants if entrant.rating is None]
