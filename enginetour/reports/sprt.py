@@ -315,6 +315,7 @@ _PLANNED = (
     Column("reached", "goal", form=percent_format(0)),
     Column("undecided", "open", form="{:.1f}".format),
 )
+_ENOUGH = 10  # simulations; with ten, the standard error of the predicted error is about 7 %
 _PLAN_MEANING = (
     "error: root mean square error of the ratings in Elo. tau: Kendall's rank correlation of the ratings with the true "
     "strengths. first: probability that the best engine has the highest rating. goal: share of the simulations that "
@@ -328,6 +329,7 @@ def plan_sheet(
     proposals: Sequence[Proposal],
     hours: Callable[[float], float],
     needs: Mapping[str, float],
+    late: Sequence[str] = (),
 ) -> Sheet:
     """Return a row for each format, best first.
 
@@ -337,6 +339,7 @@ def plan_sheet(
         proposals: The best settings of each format.
         hours: Returns the hours that a number of games take.
         needs: Hours that formats need at least, if they need too many.
+        late: Formats without a simulation that has finished in time.
     """
     rows = [
         {
@@ -366,6 +369,12 @@ def plan_sheet(
     notes = [basis, _goal_note(proposals[0].goal, proposals[0]), *_doubt_note(proposals[0])]
     if needs:
         notes.append("too long: " + ", ".join(f"{system} ({length:.1f} h)" for system, length in needs.items()))
+    if late:
+        notes.append(f"not simulated in time: {', '.join(late)}")
+    if counts[0] < _ENOUGH:
+        notes.append(
+            f"warning: the figures are rough with fewer than {_ENOUGH} simulations; plan again on an idle machine"
+        )
     return Sheet(title, _PLANNED, tuple(rows), (), (*notes, _PLAN_MEANING))
 
 

@@ -110,7 +110,10 @@ class _Lineup:
 
 @dataclass(frozen=True, slots=True)
 class NightPlan:
-    """A night with its proposals, best first; `needs` are the hours that formats need which do not fit."""
+    """A night with its proposals, best first; `needs` are the hours that formats need which do not fit.
+
+    `late` are the formats without a simulation that has finished in time.
+    """
 
     request: PlanRequest
     lineup: _Lineup
@@ -119,6 +122,7 @@ class NightPlan:
     measured: int  # games whose durations were measured; 0 if the time control gives the duration
     proposals: tuple[Proposal, ...] = ()
     needs: Mapping[str, float] = field(default_factory=dict)
+    late: tuple[str, ...] = ()
 
     def hours(self, games: float) -> float:
         """Return the hours that a number of games take."""
@@ -155,11 +159,12 @@ class NightPlan:
             "measured_games": self.measured,
             "games": night.games,
             "too_long": dict(self.needs),
+            "late": list(self.late),
         }
 
     def sheet(self) -> Sheet:
         """Return the table of the formats, best first."""
-        return plan_sheet(self.title(), self.basis(), self.proposals, self.hours, self.needs)
+        return plan_sheet(self.title(), self.basis(), self.proposals, self.hours, self.needs, self.late)
 
     def prediction(self) -> list[str]:
         """Return the figures of the best proposal in a few lines."""
@@ -221,7 +226,9 @@ def plan_night(
     if not best:
         raise UsageRefused("no simulation has finished in time", place="plan", step="use fewer hours or engines")
     progress(1.0)
-    return replace(made, proposals=tuple(best), needs=needs)
+    there = {proposal.candidate.system for proposal in best}
+    late = dict.fromkeys(one.system for one in candidates if one.system not in there)
+    return replace(made, proposals=tuple(best), needs=needs, late=tuple(late))
 
 
 def _proposal(night: Night, candidate: Candidate, played: Mapping[int, Played]) -> Proposal:

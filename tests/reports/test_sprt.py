@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from enginetour.formats.simulation import FIGURES, ComparisonResult, Estimate, SimulationResult
+from enginetour.formats.planning import Candidate, Night, Played, Proposal
+from enginetour.formats.simulation import FIGURES, ComparisonResult, Estimate, SimulationModel, SimulationResult
+from enginetour.model.game import Entrant
+from enginetour.ratings.design import Goal
 from enginetour.reports.sheet import render
-from enginetour.reports.sprt import comparison_rows, comparison_sheet, rehearsal_row, rehearsal_sheet
+from enginetour.reports.sprt import comparison_rows, comparison_sheet, plan_sheet, rehearsal_row, rehearsal_sheet
 
 SOME = {name: Estimate(0.5, 0.0123) for name in FIGURES}
 NONE = {name: Estimate(0.0, 0.0) for name in FIGURES}
@@ -47,3 +50,18 @@ def test_one_configuration() -> None:
     assert "time" not in render(rehearsal_sheet("title", found, None)).partition("tau:")[0]
     row = rehearsal_row(found, None).rows[0]
     assert (row["fewest"], row["games"], row["most"], row["hours"]) == (1000, 1270.0, 2000, None)
+
+
+def test_a_plan_with_few_simulations_says_so() -> None:
+    """The notes name formats without a simulation, formats that are too long, and few simulations."""
+    night = Night(tuple(map(Entrant, "AB")), SimulationModel(), 100, Goal(error=30.0))
+    played = [Played(90, 20.0, 1.0, 1.0, False, 41.0, ((1, 1),)) for _ in range(4)]
+    best = Proposal.of(Candidate("roundrobin", {"cycles": 45}), night, played)
+    sheet = plan_sheet("night", "as given", [best], lambda games: games / 100, {"bubble": 2.5}, ["adaptive"])
+    assert sheet.rows[0]["hours"] == 0.9
+    notes = " ".join(sheet.notes)
+    assert "too long: bubble (2.5 h)" in notes
+    assert "not simulated in time: adaptive" in notes
+    assert "fewer than 10 simulations" in notes
+    assert "leaves an interval too wide: place 1 (100%)" in notes
+    assert "median of the largest with roundrobin: ± 41.0" in notes
