@@ -776,7 +776,7 @@ class Purpose:
 
     @property
     def text(self) -> str:
-        """Return the purpose in words."""
+        """Return the purpose as a text."""
         names = " and ".join(self.engines)
         match self.kind:
             case "floor":
@@ -791,7 +791,7 @@ class Purpose:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The goal in words and its value (`shown` in words) after `games` counted games.
+    """The goal as a text and its value (`shown` is its text) after `games` counted games.
 
     `left` is the expected number of games until the goal is reached, and `expected` has the values on the way by the
     number of games. `round_robin` is the number of games that a round robin would need for the same value; None if it

@@ -353,8 +353,8 @@ def permitted(
     Args:
         encounters: Number of encounters of each pair, finished and in progress, shape (..., n, n), symmetric.
         able: The pairs that may play at all, in the same shape; None for all pairs.
-        opponents: Each entrant meets so many different opponents before any pair meets again.
-        fewest: Each entrant plays so many encounters before entrants that have played as many meet each other again.
+        opponents: Number of different opponents that each entrant meets before any pair meets again.
+        fewest: Number of encounters of each entrant before entrants with that number meet each other again.
         share: Largest share of one pair in the encounters of an entrant, rounded up to an encounter, or twice the even
             share if that is larger.
 

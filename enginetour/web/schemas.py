@@ -539,7 +539,7 @@ _Rated = _type(
         "basis",
         score="score, from 0 to 1",
         error="half the width of the confidence interval; null: none",
-        opponents_error="mean error of the opponents; null: an opponent has none",
+        opponents_error="mean error of the opponents; null: an opponent does not have an error",
         opponent_count="number of opponents",
         diversity="number of equally frequent opponents with the same entropy",
     ),
