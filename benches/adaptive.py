@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import log
 from statistics import median
@@ -25,7 +25,7 @@ import numpy as np
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.simulation import Population, SimulationModel, simulate
 from enginetour.model.game import Entrant, Outcome
-from enginetour.ratings.design import Goal, Posterior, Truths, gains, permitted, posterior, progress
+from enginetour.ratings.design import Goal, Posterior, Truths, gains, information, permitted, posterior, progress
 from enginetour.ratings.models import davidson_chances
 from enginetour.ratings.pairs import Index, Vector
 from enginetour.ratings.pentanomial import NORMAL_95
@@ -36,6 +36,7 @@ DRAWS, WHITE = 0.45, 20.0  # draws between equals, and White's advantage in Elo:
 PRIOR = GaussianPrior()
 ERRORS, PLACES, TOP = Goal(error=1e-9), Goal(los=0.95), Goal(top=3, los=0.95)
 SAMPLES = 300  # of the bootstrap
+LIMIT_FIELDS, LIMIT_STEPS = 20, 300
 RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 PEERS = ("Swiss (swiss-gotha)", "entropy", "ASAP")  # slower rules, which play `--peers` fields
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
@@ -296,6 +297,34 @@ def saving(own: Course, reference: Course, at: int, which: int) -> tuple[float, 
     return figure(np.arange(count)), float(np.std(samples)) if np.isfinite(samples).all() else np.inf
 
 
+def limit(fields: Fields) -> float:
+    """Return the smallest possible ratio for equal error: with known ratings, and covariances instead of errors.
+
+    The shares of the pairs are found by the multiplicative algorithm (Torsney 1983); cycles are many, so that the prior
+    has no influence.
+    """
+    size = fields.entrants
+    nothing = posterior(fields.names, np.zeros((fields.count, size, size, 3)), PRIOR)
+    each = information(replace(nothing, mode=fields.strength, draw=np.full(fields.count, fields.nu)))
+    centre, level = np.eye(size) - 1 / size, np.ones((size, size)) / size
+    shares = np.broadcast_to((1 - np.eye(size)) / (size * (size - 1)), each.shape)
+
+    def covariance(shares: Vector) -> Vector:
+        precision = -shares * each
+        precision = precision - np.eye(size) * precision.sum(axis=-1, keepdims=True)
+        scale = np.trace(precision, axis1=1, axis2=2)[:, None, None] / size
+        return np.asarray(centre @ np.linalg.inv(precision + scale * (level + 1e-9 * np.eye(size))) @ centre)
+
+    even = np.trace(covariance(shares), axis1=1, axis2=2)
+    for _ in range(LIMIT_STEPS):
+        square = covariance(shares) @ covariance(shares)
+        own = np.diagonal(square, axis1=1, axis2=2)
+        shares = shares * np.sqrt(np.maximum(each * (own[:, :, None] + own[:, None, :] - 2 * square), 0))
+        shares = shares + np.swapaxes(shares, 1, 2)
+        shares = shares / shares.sum(axis=(1, 2), keepdims=True)
+    return float(np.trace(covariance(shares), axis1=1, axis2=2).sum() / even.sum())
+
+
 def shown(figure: tuple[float, float]) -> str:
     """Format a ratio with its standard error."""
     return f"{figure[0]:.2f} ±{figure[1]:.2f}" if np.isfinite(figure).all() else "more"
@@ -307,7 +336,7 @@ def table(given: argparse.Namespace, entrants: int, spread: float) -> Iterator[s
     def fresh(count: int = given.fields) -> Fields:
         return Fields(count, entrants, spread, given.seed)
 
-    cycle = fresh().cycle
+    cycle = fresh(1).cycle
     at, most = round(given.cycles * cycle), round(given.most * cycle)
     checks = sorted({*(round(at * share) for share in np.arange(0.3, 1.26, 0.05)), at})
     rules: dict[str, Callable[[Fields], Choices]] = {
@@ -323,26 +352,27 @@ def table(given: argparse.Namespace, entrants: int, spread: float) -> Iterator[s
     }
     yield f"\n{entrants} engines, standard deviation {spread:g} Elo, {given.fields} fields, {given.cycles:g} cycles"
     yield f"{'rule':<22}{'equal error':>14}{'equal tau':>14}{f'top 3, most {given.most:g}':>18}{'reached':>9}{'CPU':>8}"
+    yield f"{'limit, known ratings':<22}{limit(fresh(LIMIT_FIELDS)):>14.2f}"
     references: dict[int, tuple[Course, Course]] = {}
     for name, rule in rules.items():
         if given.rules and not any(each in name for each in given.rules):
             continue
         count = given.peers if name in PEERS else given.fields
         if count not in references:
-            references[count] = _scored(fresh(count), cycles, checks), _to_top(fresh(count), cycles, most)
+            references[count] = _scored(fresh(count), cycles, checks), _to_top(fresh(count), cycles, most or 1)
         begun = time.process_time()
         plain = references[count]
         if name == "round robin":
             error, tau = (float(plain[0].scores[at][which].mean()) for which in (0, 1))
             reached = float((plain[1].stopped < most).mean())
-            games = f"{plain[1].stopped.mean() / cycle:.2f} cycles"
-            yield f"{name:<22}{error**0.5:>10.1f} Elo{tau:>14.3f}{games:>18}{reached:>9.0%}"
+            games = f"{plain[1].stopped.mean() / cycle:>11.2f} cycles{reached:>9.0%}" if most else ""
+            yield f"{name:<22}{error**0.5:>10.1f} Elo{tau:>14.3f}{games}"
             continue
         columns = ["", "", "", ""]
         if name != "adaptive, top 3":
             own = _scored(fresh(count), rule, checks)
             columns[:2] = [shown(saving(own, plain[0], at, which)) for which in (0, 1)]
-        if name not in ("adaptive, errors", "adaptive, places"):
+        if most and name not in ("adaptive, errors", "adaptive, places"):
             top = _to_top(fresh(count), rule, most)
             mean = plain[1].stopped.mean()
             ratio = float(top.stopped.mean() / mean)
@@ -474,7 +504,12 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--entrants", type=int, nargs="+", default=(16, 24, 48), help="even numbers (default 16 24 48)")
     parser.add_argument("--spread", type=float, nargs="+", default=(250.0, 400.0), help="in Elo (default 250 400)")
     parser.add_argument("--cycles", type=float, default=2.0, help="of the round robin (default %(default)s)")
-    parser.add_argument("--most", type=float, default=8.0, help="cycles until a goal is reached (default %(default)s)")
+    parser.add_argument(
+        "--most",
+        type=float,
+        default=8.0,
+        help="cycles until a goal is reached, 0: without the goal top (default %(default)s)",
+    )
     parser.add_argument("--rules", nargs="+", default=(), help="parts of names of rules (default: all)")
     parser.add_argument("--only", choices=("table", "coverage", "speed"), help="default: all three")
     parser.add_argument("--seed", type=int, default=2026, help="(default %(default)s)")
