@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import log
 from statistics import median
+from typing import Literal
 
 import numpy as np
 
@@ -184,8 +185,8 @@ def random(fields: Fields) -> Choices:
     """Return random pairs."""
 
     def choose(_known: Posterior, _encounters: Vector) -> list[Pick]:
-        place = fields.dice.integers(0, fields.cycle, fields.count)
-        return [(fields.pairs[0][place], fields.pairs[1][place], None)]
+        places = fields.dice.integers(0, fields.cycle, (max(1, fields.entrants // 4), fields.count))
+        return [(fields.pairs[0][place], fields.pairs[1][place], None) for place in places]
 
     return choose
 
@@ -297,23 +298,22 @@ def saving(own: Course, reference: Course, at: int, which: int) -> tuple[float, 
     return figure(np.arange(count)), float(np.std(samples)) if np.isfinite(samples).all() else np.inf
 
 
-def limit(fields: Fields) -> float:
-    """Return the smallest possible ratio for equal error: with known ratings, and covariances instead of errors.
+def limit(fields: Fields, encounters: int) -> float:
+    """Return the variance of the best choice with known ratings, relative to a round robin of as many encounters.
 
-    The shares of the pairs are found by the multiplicative algorithm (Torsney 1983); cycles are many, so that the prior
-    has no influence.
+    The shares of the pairs are found by the multiplicative algorithm (Torsney 1983). Variances are those of the
+    curvature, with the prior.
     """
     size = fields.entrants
     nothing = posterior(fields.names, np.zeros((fields.count, size, size, 3)), PRIOR)
     each = information(replace(nothing, mode=fields.strength, draw=np.full(fields.count, fields.nu)))
-    centre, level = np.eye(size) - 1 / size, np.ones((size, size)) / size
+    centre, prior = np.eye(size) - 1 / size, np.eye(size) / PRIOR.sd_of("") ** 2
     shares = np.broadcast_to((1 - np.eye(size)) / (size * (size - 1)), each.shape)
 
     def covariance(shares: Vector) -> Vector:
-        precision = -shares * each
+        precision = -2 * encounters * shares * each
         precision = precision - np.eye(size) * precision.sum(axis=-1, keepdims=True)
-        scale = np.trace(precision, axis1=1, axis2=2)[:, None, None] / size
-        return np.asarray(centre @ np.linalg.inv(precision + scale * (level + 1e-9 * np.eye(size))) @ centre)
+        return np.asarray(centre @ np.linalg.inv(precision + prior) @ centre)
 
     even = np.trace(covariance(shares), axis1=1, axis2=2)
     for _ in range(LIMIT_STEPS):
@@ -352,7 +352,7 @@ def table(given: argparse.Namespace, entrants: int, spread: float) -> Iterator[s
     }
     yield f"\n{entrants} engines, standard deviation {spread:g} Elo, {given.fields} fields, {given.cycles:g} cycles"
     yield f"{'rule':<22}{'equal error':>14}{'equal tau':>14}{f'top 3, most {given.most:g}':>18}{'reached':>9}{'CPU':>8}"
-    yield f"{'limit, known ratings':<22}{limit(fresh(LIMIT_FIELDS)):>14.2f}"
+    yield f"{'limit, known ratings':<22}{limit(fresh(LIMIT_FIELDS), at):>14.2f}"
     references: dict[int, tuple[Course, Course]] = {}
     for name, rule in rules.items():
         if given.rules and not any(each in name for each in given.rules):
@@ -401,7 +401,8 @@ STOPS = {
 def coverage(given: argparse.Namespace, entrants: int, spread: float) -> Iterator[str]:
     """Return the coverage of 95 % intervals when goals are reached, and how often the decision is right."""
     yield f"\ncoverage of 95 % intervals, {entrants} engines, standard deviation {spread:g} Elo, {given.fields} fields"
-    yield f"{'goal':<32}{'reached':>9}{'intervals':>11}{'posterior':>18}{'rating list':>18}{'decision right':>18}"
+    titles = "".join(f"{title:>18}" for title in ("posterior", "rating list", "without prior", "decision right"))
+    yield f"{'goal':<32}{'reached':>9}{'intervals':>11}{titles}"
     for name, goal in STOPS.items():
         fields = Fields(given.fields, entrants, spread, given.seed + 1)
         most = round(given.most * fields.cycle)
@@ -412,9 +413,10 @@ def coverage(given: argparse.Namespace, entrants: int, spread: float) -> Iterato
         centre = np.eye(entrants) - 1 / entrants
         sd = np.sqrt(((centre @ covariance) * centre).sum(axis=-1))
         inside = np.abs(mode @ centre - truth) <= NORMAL_95 * sd
-        listed = np.array([_listed(fields, *each) for each in zip(end.counts[reached], truth, strict=True)])
+        ends = list(zip(end.counts[reached], truth, strict=True))
+        listed, plain = (np.array([_listed(fields, *each, prior) for each in ends]) for prior in (PRIOR, "auto"))
         right = _right(goal, mode, covariance, truth)
-        figures = "".join(f"{_percent(each):>18}" for each in (inside, listed, right.reshape(count, -1)))
+        figures = "".join(f"{_percent(each):>18}" for each in (inside, listed, plain, right.reshape(count, -1)))
         yield f"{name:<32}{reached.mean():>9.0%}{inside.size:>11}{figures}"
 
 
@@ -423,15 +425,15 @@ def _percent(hits: Truths) -> str:
     return f"{100 * hits.mean():.1f} ±{100 * hits.mean(axis=1).std() / len(hits) ** 0.5:.1f} %"
 
 
-def _listed(fields: Fields, counts: Vector, truth: Vector) -> list[bool]:
+def _listed(fields: Fields, counts: Vector, truth: Vector, prior: GaussianPrior | Literal["auto"]) -> list[bool]:
     """Return for each engine whether the interval of a rating list contains its strength."""
     rows = {
-        (white, black): tuple(int(value) for value in counts[i, j])
+        (white, black): (int(counts[i, j, 0]), int(counts[i, j, 1]), int(counts[i, j, 2]))
         for i, white in enumerate(fields.names)
         for j, black in enumerate(fields.names)
         if counts[i, j].any()
     }
-    shown_rows = {row.name: row for row in rating_list(rows, model="davidson", advantage="fit", mean=0.0).rows}  # type: ignore[arg-type]
+    shown_rows = {row.name: row for row in rating_list(rows, prior=prior).rows}
     found = []
     for name, own in zip(fields.names, truth.tolist(), strict=True):
         row = shown_rows[name]

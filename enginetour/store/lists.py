@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
@@ -17,7 +17,7 @@ from enginetour.model.timecontrol import describe_time_classes
 from enginetour.ratings.grades import Scale
 from enginetour.ratings.incremental import Lineage, RatedGame, Version, lineage
 from enginetour.ratings.pairs import Pairs
-from enginetour.ratings.priors import LooseAnchor, parse_loose_anchor, parse_prior
+from enginetour.ratings.priors import GaussianPrior, LooseAnchor, parse_loose_anchor, parse_prior
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row, bubble_rating_order, incremental_list, rating_list
 from enginetour.store.games import TournamentReader, describe_scores, scores_at_odds
 from enginetour.store.ratings import entry_ratings, require_system, system_named, with_event_classes
@@ -59,15 +59,29 @@ def games_of_tournament(log: TournamentReader) -> dict[str, Any]:
     return {"tournaments": (f"{log.name} #{log.edition}",)} | ({"variant": variant} if variant else {})
 
 
+ADAPTIVE_PRIOR = (
+    "adaptive tournament: the ratings have a prior of ± 350 Elo (one standard deviation) around their average. Without "
+    "a prior, intervals would be too narrow, because the results decided when the tournament ended"
+)
+
+
 def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:
-    """Compute the maximum-likelihood list of one tournament. `anchor` maps engines to fixed ratings."""
+    """Compute the maximum-likelihood list of one tournament. `anchor` maps engines to fixed ratings.
+
+    The list of an adaptive tournament has the prior with which its games were chosen. Without it, the intervals after
+    the stop are too narrow (``python -m benches adaptive``).
+    """
     names = [entrant.name for entrant in log.entrants]
     counts = log.pair_counts()
     rated = {name for pair in counts for name in pair}
     anchors = {name: rating for name, rating in anchor.items() if name in rated}
-    found = rating_list(counts, anchors=anchors, names=names, openings=pentanomials_of_tournament(log))
-    apart = log.scores_at_odds()
-    return replace(found, caption=(*found.caption, describe_scores(apart))) if apart else found
+    adaptive = log.system == "adaptive"
+    prior: Literal["auto"] | GaussianPrior = GaussianPrior() if adaptive else "auto"
+    found = rating_list(counts, prior=prior, anchors=anchors, names=names, openings=pentanomials_of_tournament(log))
+    more = [ADAPTIVE_PRIOR] if adaptive else []
+    if apart := log.scores_at_odds():
+        more.append(describe_scores(apart))
+    return replace(found, caption=(*found.caption, *more)) if more else found
 
 
 def rating_order(log: TournamentReader, placed: Sequence[StandingsRow]) -> tuple[str, ...]:

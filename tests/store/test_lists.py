@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,15 @@ import pytest
 
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
+from enginetour.ratings.priors import GaussianPrior
+from enginetour.ratings.ratinglist import rating_list
 from enginetour.reports import editions
 from enginetour.reports.sheet import render
 from enginetour.store import editions as editions_module
 from enginetour.store.careers import career
 from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import difference, publish
-from enginetour.store.lists import rate_selection
+from enginetour.store.lists import ADAPTIVE_PRIOR, rate_selection, tournament_rating_list
 from enginetour.store.selection import select_games
 from enginetour.store.tournaments import Store
 from tests.support.databases import draft, record
@@ -38,6 +41,23 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def ratings(store: Store, as_of: str | None = None, **parts: object) -> dict[str, float]:
     found = rate_selection(store, select_games(store, ListDefinition.model_validate(parts), as_of))
     return {row.name: row.rating for row in found.rows}
+
+
+@pytest.mark.parametrize(("system", "captioned"), [("adaptive", True), ("roundrobin", False)])
+def test_the_list_of_an_adaptive_tournament_has_its_prior(tmp_path: Path, system: str, captioned: bool) -> None:
+    """Only the list of an adaptive tournament has a prior of ± 350 Elo, and its caption says so."""
+    with Store.open(tmp_path / "t.db") as opened:
+        log = opened.create_tournament(replace(draft("cup", ("Fruit", "Toga")), system=system))
+        for outcome in (Outcome.WHITE, Outcome.WHITE, Outcome.BLACK):
+            record(log, "Fruit", "Toga", outcome=outcome)
+        found = tournament_rating_list(log, {})
+        prior: Any = GaussianPrior() if captioned else "auto"
+        assert [row.rating for row in found.rows] == [
+            row.rating for row in rating_list(log.pair_counts(), prior=prior).rows
+        ]
+        assert (ADAPTIVE_PRIOR in found.caption) == captioned
+        plain = rating_list(log.pair_counts()).rows[0].rating
+        assert (found.rows[0].rating < plain) == captioned
 
 
 def test_an_anchor_outlives_a_version_that_is_not_in_the_list(store: Store) -> None:
