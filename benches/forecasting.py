@@ -1,6 +1,6 @@
 """Calibration of `enginetour forecast` in simulated tournaments: ``python -m benches forecast``.
 
-Each tournament is simulated to its end with engines of known strength. Forecasts are made when 25, 50 and 75 % of the
+Each tournament is simulated to its end with engines of known strength. One forecast is made, when 25, 50 or 75 % of the
 expected number of games are played. This number is the median of a forecast before game 1, because a real user does not
 know the final number. A tournament that has ended by then has no forecast.
 
@@ -27,6 +27,7 @@ from enginetour.formats.simulation import Population, SimulationModel, draw_popu
 from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing
 
 PARTS = (0.25, 0.5, 0.75)
+FIRST = 11  # simulations before game 1, for the expected number of games
 WORLD = SimulationModel()
 LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0)
 
@@ -86,8 +87,8 @@ KINDS = (
     Kind("knockout, 8 rated engines", 0.2, "knockout", {"games_per_pairing": 2}, rated(8)),
     Kind("swiss, 8 rated engines", 0.05, "swiss", {"rounds": 3}, rated(8), varies=False),
     Kind("round robin, 6 unrated engines", 0.05, "roundrobin", {"cycles": 2}, unrated(6), varies=False),
-    Kind("sprt 0..60, difference 0", 0.03, "match", SPRT, versions(0.0, 0.0), drawn=False),
-    Kind("sprt 0..60, difference 60", 0.03, "match", SPRT, versions(60.0, 0.0), drawn=False),
+    Kind("sprt 0..60, difference 0", 0.02, "match", SPRT, versions(0.0, 0.0), drawn=False),
+    Kind("sprt 0..60, difference 60", 0.02, "match", SPRT, versions(60.0, 0.0), drawn=False),
 )
 
 
@@ -124,8 +125,9 @@ def calibration(count: int, simulations: int, seed: int, wanted: str = "") -> It
         if wanted not in kind.label:
             continue
         for number in range(round(count * kind.share)):
-            for part, made, truth in _forecasts(kind, f"{seed}/{kind.label}/{number}", number, simulations):
-                _judge(found[kind.label, part], made, *truth)
+            part = PARTS[number % len(PARTS)]
+            if made := _forecast_at(kind, part, f"{seed}/{kind.label}/{number}", number, simulations):
+                _judge(found[kind.label, part], *made)
         for part in PARTS:
             yield _coverage(f"{kind.label}, {part:.0%}", [found[kind.label, part]])
     varied = [kind.label for kind in KINDS if kind.varies and kind.drawn]
@@ -143,28 +145,26 @@ def calibration(count: int, simulations: int, seed: int, wanted: str = "") -> It
                 yield f"Brier score of places, {kind.label}, {part:.0%}: {fmean(seen):.3f}, uniform {base:.3f}"
 
 
-Truth = tuple[int, Mapping[str, int], str, str]  # remaining games, ranks, next engine that drops out, verdict
+Judged = tuple[Forecast, int, Mapping[str, int], str, str]
+"""A forecast, and the truth: remaining games, ranks, next engine that drops out, verdict."""
 
 
-def _forecasts(kind: Kind, seed: str, number: int, simulations: int) -> Iterator[tuple[float, Forecast, Truth]]:
+def _forecast_at(kind: Kind, part: float, seed: str, number: int, simulations: int) -> Judged | None:
     population, format_ = kind.engines(seed), kind.format(number + 1)
-    start = format_.start(population.entrants)
-    rounds, last = play_on(format_, start, population)
+    state = format_.start(population.entrants)
+    rounds, last = play_on(format_, state, population)
     games = [game for played in rounds for game in played]
-    expected = _forecast(kind, format_, start, population, [], 20, f"{seed}/0").games.p50
+    expected = _forecast(kind, format_, state, population, [], FIRST, f"{seed}/0").games.p50
+    due = max(1, round(part * expected))
+    if due >= len(games):
+        return None
+    for pairing, outcome in games[:due]:
+        state = format_.step(state, GameFinished(pairing, outcome))
+    made = _forecast(kind, format_, state, population, games[:due], simulations, f"{seed}/{part}")
+    notes = format_.notes(last)[len(format_.notes(state)) :]
+    drop = next((str(dict(note.fields)["engine"]) for note in notes if note.kind == "drop"), "")
     table = {line.name: line.rank for line in format_.standings(last) if line.rank is not None}
-    state, done = start, 0
-    for part in PARTS:
-        due = round(part * expected)
-        for pairing, outcome in games[done:due]:
-            state = format_.step(state, GameFinished(pairing, outcome))
-        done = max(done, due)
-        if done >= len(games) or done == 0:
-            return
-        made = _forecast(kind, format_, state, population, games[:done], simulations, f"{seed}/{part}")
-        notes = format_.notes(last)[len(format_.notes(state)) :]
-        drop = next((str(dict(note.fields)["engine"]) for note in notes if note.kind == "drop"), "")
-        yield part, made, (len(games) - done, table, drop, getattr(last, "verdict", ""))
+    return made, len(games) - due, table, drop, getattr(last, "verdict", "")
 
 
 def _forecast(

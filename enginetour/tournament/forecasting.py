@@ -1,7 +1,7 @@
 """Forecasts of tournaments that are planned or running.
 
 A run does not compute its forecasts itself, because its loop must start the next game at once. It starts the command
-`enginetour forecast --json` in a process that uses a processor only while nothing else needs it.
+`enginetour forecast --json` in a process with the lowest priority.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enginetour.reports.progress import Progress
@@ -52,8 +53,18 @@ def prospect_of_plan(plan: Plan, slots: int | None = None) -> Prospect:
 # Forecasts of a running tournament.
 
 INTERVAL_S = 30.0  # seconds between two forecasts, at least
-REST = 50  # times the processor time of the last forecast; limits forecasts to 2 % of one processor
+REST = 50  # seconds of a run per second of processor time; limits forecasts to 2 % of one processor
+FIRST_CPU_S = 2.0  # assumed processor time of the first forecast; half of it is the start of the program
+_LOWEST = 19  # nice value; next to an engine that thinks, such a process gets 1.5 % of the processor (sched(7))
 _LOOK_S = 0.5  # seconds between two looks at a process that computes a forecast
+
+
+def lower_priority(pid: int) -> None:
+    """Give a process and its session the lowest priority, if the system allows it."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, pid, _LOWEST)
+        # Where the kernel schedules sessions as groups, the nice value of a process has no effect outside its session.
+        Path(f"/proc/{pid}/autogroup").write_text(str(_LOWEST))
 
 
 class ForecastProcess:
@@ -72,8 +83,7 @@ class ForecastProcess:
             env=environment,
             start_new_session=True,  # an interrupt of the terminal is not for this process
         )
-        with suppress(OSError):
-            os.sched_setscheduler(self._process.pid, os.SCHED_IDLE, os.sched_param(0))
+        lower_priority(self._process.pid)
 
     def result(self) -> tuple[dict[str, Any] | None, float] | None:
         """Return None while the process runs; then its document, or None if it failed, and its processor seconds."""
@@ -108,7 +118,7 @@ class ForecastRefresher(Watcher):
         start: Callable[[Sequence[str], Mapping[str, str]], Any] = ForecastProcess,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Create a watcher whose first forecast starts after `INTERVAL_S`.
+        """Create a watcher for a run that starts now.
 
         Args:
             picture: receives the forecast.
@@ -123,7 +133,8 @@ class ForecastRefresher(Watcher):
         self._start, self._clock = start, clock
         self._process: Any = None
         self._begun = clock()
-        self._due = self._begun + INTERVAL_S
+        self._due = self._begun + REST * FIRST_CPU_S
+        self._spent = 0.0  # seconds of processor time of all forecasts
         self._known = -1  # number of games in the last forecast
 
     def progress(self, scheduler: Scheduler) -> None:
@@ -137,7 +148,7 @@ class ForecastRefresher(Watcher):
         elif self._picture.done != self._known and not scheduler.stopping:
             name, edition = self._tournament
             given = ["forecast", "--json", f"--tournament={name}", f"--edition={edition}"]
-            self._known, self._begun = self._picture.done, now
+            self._known = self._picture.done
             try:
                 self._process = self._start([*given, f"--concurrency={scheduler.slots}"], self._variables)
             except OSError:  # too many processes or open files; games are more important
@@ -148,7 +159,9 @@ class ForecastRefresher(Watcher):
             return
         self._process = None
         found, cpu_s = ended
-        self._due = self._begun + max(INTERVAL_S, REST * cpu_s)
+        self._spent += cpu_s
+        # After the next forecast, which will cost as much as this one, all of them will have used 2 % of a processor.
+        self._due = max(self._clock() + INTERVAL_S, self._begun + REST * (self._spent + cpu_s))
         if found is not None:
             self._picture.forecast = {key: value for key, value in found.items() if key != "schema"}
             self._publish({"event": "forecast", **self._picture.forecast})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,16 @@ import pytest
 
 from enginetour.reports.progress import Progress
 from enginetour.store.address import parse_address
-from enginetour.tournament.forecasting import INTERVAL_S, REST, ForecastProcess, ForecastRefresher, prospect_of_plan
+from enginetour.tournament import forecasting
+from enginetour.tournament.forecasting import (
+    FIRST_CPU_S,
+    INTERVAL_S,
+    REST,
+    ForecastProcess,
+    ForecastRefresher,
+    lower_priority,
+    prospect_of_plan,
+)
 from enginetour.tournament.plan import prepare
 from tests.support.databases import add_game, game, open_log
 from tests.support.tournaments import config
@@ -55,31 +64,45 @@ class Scene:
         return len(self.started)
 
 
-def test_forecasts_are_half_a_minute_apart_and_rest_in_proportion_to_their_cost() -> None:
-    """The first one starts after half a minute, the next one 50 times its processor time after its start."""
+FIRST_S = REST * FIRST_CPU_S
+
+
+def test_forecasts_use_two_percent_of_a_processor() -> None:
+    """A forecast starts when 2 % of the time of the run pay for it and for all earlier ones."""
     scene = Scene()
-    assert [scene.turn(seconds) for seconds in (0, INTERVAL_S - 1, 1)] == [0, 0, 1]
+    assert [scene.turn(seconds) for seconds in (0, FIRST_S - 1, 1)] == [0, 0, 1]
     assert scene.started[0][0] == [
         *("forecast", "--json", "--tournament=autumn", "--edition=2", "--concurrency=2"),
     ]
-    scene.answers = [None, ({"schema": 1, "simulations": 300}, 1.5)]
+    scene.answers = [None, ({"schema": 1, "simulations": 300}, 3.0)]
     assert scene.turn(1) == 1
     assert scene.published == []
     scene.turn(1)
     assert scene.picture.forecast == {"simulations": 300}
     assert scene.published == [{"event": "forecast", "simulations": 300}]
     scene.picture.done += 1
-    assert [scene.turn(seconds) for seconds in (REST * 1.5 - 2.5, 0.6)] == [1, 2]
+    begin_of_second = REST * 6.0
+    assert [scene.turn(seconds) for seconds in (begin_of_second - FIRST_S - 3, 2)] == [1, 2]
+    scene.answers = [({"schema": 1}, 3.0)]
+    scene.turn(1)
+    scene.picture.done += 1
+    assert [scene.turn(seconds) for seconds in (REST * 3.0 - 3, 3)] == [2, 3]
+
+
+def test_cheap_forecasts_are_half_a_minute_apart() -> None:
+    """A forecast that costs nearly nothing is not repeated earlier."""
+    scene = Scene()
+    scene.turn(FIRST_S)
     scene.answers = [({"schema": 1}, 0.1)]
     scene.turn(1)
     scene.picture.done += 1
-    assert [scene.turn(seconds) for seconds in (INTERVAL_S - 1.5, 0.6)] == [2, 3]
+    assert [scene.turn(seconds) for seconds in (INTERVAL_S - 1, 1)] == [1, 2]
 
 
 def test_a_forecast_is_not_repeated_without_new_games() -> None:
     """In a pause, nothing is computed."""
     scene = Scene()
-    scene.turn(INTERVAL_S)
+    scene.turn(FIRST_S)
     scene.answers = [({"schema": 1}, 0.1)]
     scene.turn(1)
     assert [scene.turn(100), scene.turn(100)] == [1, 1]
@@ -90,7 +113,7 @@ def test_a_forecast_is_not_repeated_without_new_games() -> None:
 def test_a_failed_forecast_keeps_the_last_one_and_the_run() -> None:
     """A process that fails or cannot be started does not disturb the games."""
     scene = Scene()
-    scene.turn(INTERVAL_S)
+    scene.turn(FIRST_S)
     scene.answers = [(None, 0.1)]
     scene.turn(1)
     assert (scene.picture.forecast, scene.published) == (None, [])
@@ -100,7 +123,7 @@ def test_a_failed_forecast_keeps_the_last_one_and_the_run() -> None:
         raise OSError(11, "too many processes")
 
     scene.refresher._start = full
-    scene.turn(INTERVAL_S)
+    scene.turn(FIRST_S)
     scene.refresher._start = scene.start
     scene.picture.done += 1
     assert scene.turn(INTERVAL_S) == 2
@@ -109,7 +132,7 @@ def test_a_failed_forecast_keeps_the_last_one_and_the_run() -> None:
 def test_the_password_of_a_database_is_not_an_argument() -> None:
     """Other users see arguments of a process, but not its environment."""
     scene = Scene("postgresql://me:secret@host/db")
-    scene.turn(INTERVAL_S)
+    scene.turn(FIRST_S)
     arguments, variables = scene.started[0]
     assert "secret" not in " ".join(arguments)
     assert variables == {"ENGINETOUR_DB": "postgresql://me:secret@host/db"}
@@ -118,28 +141,38 @@ def test_the_password_of_a_database_is_not_an_argument() -> None:
 def test_a_process_ends_with_its_run() -> None:
     """Closing ends a forecast in progress, once."""
     scene = Scene()
-    scene.turn(INTERVAL_S)
+    scene.turn(FIRST_S)
     scene.refresher.close()
     scene.refresher.close()
     assert scene.closed == 1
 
 
-def test_a_process_computes_the_forecast_of_the_command(tmp_path: Path) -> None:
-    """The real process prints the document; its scheduling class is that of idle processors."""
+def test_a_process_computes_the_forecast_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process prints the document. On a busy machine, it would take minutes with its usual priority."""
     store, log = open_log(tmp_path / "x.db")
     with store:
         add_game(log, game())
+    lowered: list[int] = []
+    monkeypatch.setattr(forecasting, "lower_priority", lowered.append)
     process = ForecastProcess(
         ["forecast", "--json", "--tournament=autumn", "--simulations=5"], {"ENGINETOUR_DB": str(tmp_path / "x.db")}
     )
-    assert os.sched_getscheduler(process._process.pid) == os.SCHED_IDLE
+    assert lowered == [process._process.pid]
     while (ended := process.result()) is None:
         time.sleep(0.02)
     found, cpu_s = ended
     assert found is not None
     assert (found["schema"], found["tournament"], found["games_done"], found["simulations"]) == (1, "autumn", 1, 5)
     assert cpu_s > 0
-    json.dumps(found)
+
+
+def test_a_process_gets_the_lowest_priority() -> None:
+    """A process that has ended already is no error."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        lower_priority(process.pid)
+        assert os.getpriority(os.PRIO_PROCESS, process.pid) == 19
+        process.kill()
+    lower_priority(process.pid)
 
 
 def test_a_plan_has_a_prospect_before_its_first_game(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
