@@ -55,11 +55,14 @@ def forecast(chosen: TournamentChoice, concurrency: int | None, simulations: int
         with chosen.open() as log:
             prospect = prospect_of(log, concurrency)
     count, within = simulations or SIMULATIONS, None if simulations else limit_cpu(_CPU_S)
+    shown = 0
     with progress_bar(count, "simulating") as advance:
 
-        def going_on(done: int) -> bool:
-            advance(1)
-            return within is None or within(done)
+        def going_on(finished: int) -> bool:
+            nonlocal shown
+            advance(finished - shown)
+            shown = finished
+            return within is None or within(finished)
 
         found = prospect.forecast(count, going_on=going_on).to_json()
     print_sheet(forecast_sheet(found), found)

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,8 +97,9 @@ def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoi
             progress = recorded_progress(log, format_, state)
             if not format_.offers(state):
                 return status_json(progress, "finished"), same
-            found = prospect_at(log, format_, state).forecast(going_on=limit_cpu(_FORECAST_CPU_S, fewest=0))
-            progress.forecast = found.to_json() if found.simulations >= FEWEST else None
+            with suppress(UsageRefused):  # there are too many games
+                found = prospect_at(log, format_, state).forecast(going_on=limit_cpu(_FORECAST_CPU_S, fewest=0))
+                progress.forecast = found.to_json() if found.simulations >= FEWEST else None
             return status_json(progress, "stopped"), same
 
 

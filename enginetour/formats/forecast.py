@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import exp, sqrt
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from enginetour.formats.base import Format
 from enginetour.formats.simulation import DavidsonModel, Population, SimulationModel, play_on
+from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant, Pairing
 from enginetour.ratings.design import EXTRA_SD, posterior
 from enginetour.ratings.pairs import Vector
@@ -271,6 +273,15 @@ def _named(three: Sequence[float]) -> dict[str, float]:
     return dict(zip(("p10", "p50", "p90"), three, strict=True))
 
 
+class _Ended(Exception):
+    """Raised during a simulation when the forecast must end."""
+
+
+def _check(going_on: Callable[[int], bool], finished: int) -> None:
+    if not going_on(finished):
+        raise _Ended
+
+
 @dataclass(frozen=True, slots=True)
 class Prospect:
     """Everything that a forecast depends on.
@@ -305,7 +316,11 @@ class Prospect:
         Args:
             count: largest number of simulations; None for the usual number.
             seed: words that determine all random numbers.
-            going_on: called with the number of finished simulations; the forecast ends if it returns False.
+            going_on: called with the number of finished simulations, also during long ones; the forecast ends if it
+                returns False.
+
+        Raises:
+            UsageRefused: The forecast ended before the end of its first simulation.
         """
         entrants = tuple(Entrant(line.name) for line in self.format.standings(self.state))
         known = len(self.format.notes(self.state))
@@ -314,7 +329,10 @@ class Prospect:
             drawn = self.belief.draw(seed, number)
             world = DavidsonModel(white=self.belief.white, nu=drawn.nu, odds=self.odds)
             population = Population(entrants, drawn.strengths, world, f"{seed}/{number}")
-            rounds, last = play_on(self.format, self.state, population)
+            try:
+                rounds, last = play_on(self.format, self.state, population, partial(_check, going_on, number))
+            except _Ended:
+                break
             tally.games.append(sum(map(len, rounds)))
             if self.lengths is not None:
                 seconds = sum(self.lengths.duration([game for game, _ in played], self.slots) for played in rounds)
@@ -322,6 +340,10 @@ class Prospect:
             tally.add(self.format, last, known)
             if not going_on(number + 1):
                 break
+        if not tally.games:
+            fewest, most = self.format.remaining(self.state)
+            what = f"the remaining games (found {fewest} to {most}) take too long to simulate"
+            raise UsageRefused(what, place=self.tournament, step="use --simulations 20, which has no time limit")
         return tally.forecast(self, [entrant.name for entrant in entrants])
 
 

@@ -166,10 +166,16 @@ def simulate(format_: Format[Any], population: Population) -> SimulatedTournamen
     return SimulatedTournament(games, format_.standings(state), bounds)
 
 
-def play_on(format_: Format[S], state: S, population: Population) -> tuple[list[list[tuple[Pairing, Outcome]]], S]:
+_CHECKED = 256  # games between two checks; together they take about 50 ms
+
+
+def play_on(
+    format_: Format[S], state: S, population: Population, check: Callable[[], None] = lambda: None
+) -> tuple[list[list[tuple[Pairing, Outcome]]], S]:
     """Play all remaining games of a tournament from any state.
 
     Return the games in playing order, in one list for the games that the format offers together, and the last state.
+    `check` is called from time to time; an exception that it raises ends the simulation.
     """
     rounds: list[list[tuple[Pairing, Outcome]]] = []
     while offers := format_.offers(state):
@@ -177,6 +183,8 @@ def play_on(format_: Format[S], state: S, population: Population) -> tuple[list[
         for pairing in offers:
             outcome = population.outcome(pairing)
             played.append((pairing, outcome))
+            if not len(played) % _CHECKED:
+                check()
             state = format_.step(state, GameFinished(pairing, outcome))
             if len(population.entrants) == _TWO and not format_.remaining(state)[1]:
                 break

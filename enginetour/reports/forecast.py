@@ -36,9 +36,17 @@ FEWEST = 20  # simulations; with fewer, a quantile of 10 % has no meaning
 
 
 def limit_cpu(seconds: float, *, fewest: int = FEWEST) -> Callable[[int], bool]:
-    """Return a function that ends a forecast after `seconds` of processor time and `fewest` simulations."""
-    end = time.process_time() + seconds
-    return lambda simulated: simulated < fewest or time.process_time() < end
+    """Return a function that ends a forecast after `seconds` of processor time and `fewest` simulations.
+
+    After three times the time, it ends the forecast in any case.
+    """
+    begun = time.process_time()
+
+    def going_on(finished: int) -> bool:
+        spent = time.process_time() - begun
+        return spent < seconds or (finished < fewest and spent < 3 * seconds)
+
+    return going_on
 
 
 def prospect_of(log: TournamentReader, slots: int | None = None) -> Prospect:

@@ -56,6 +56,7 @@ INTERVAL_S = 30.0  # seconds between two forecasts, at least
 REST = 50  # seconds of a run per second of processor time; limits forecasts to 2 % of one processor
 FIRST_CPU_S = 2.0  # assumed processor time of the first forecast; half of it is the start of the program
 _LOWEST = 19  # nice value; next to an engine that thinks, such a process gets 1.5 % of the processor (sched(7))
+_MOST_GAMES = 20_000  # remaining games; one simulation of more games takes more than a second
 _LOOK_S = 0.5  # seconds between two looks at a process that computes a forecast
 
 
@@ -145,7 +146,7 @@ class ForecastRefresher(Watcher):
         self._due = now + _LOOK_S
         if self._process is not None:
             self._read()
-        elif self._picture.done != self._known and not scheduler.stopping:
+        elif self._picture.done != self._known and self._picture.remaining[0] < _MOST_GAMES and not scheduler.stopping:
             name, edition = self._tournament
             given = ["forecast", "--json", f"--tournament={name}", f"--edition={edition}"]
             self._known = self._picture.done

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.forecast import Belief, GameLengths, Prospect, Quantiles, prior_ratings
 from enginetour.formats.simulation import DavidsonModel, Population, play_on
+from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.priors import GaussianPrior
@@ -173,6 +174,12 @@ def test_a_forecast_ends_when_it_is_told_to() -> None:
     made = prospect("roundrobin", FOUR).forecast(50, going_on=lambda done: told.append(done) or done < 7)  # type: ignore[func-returns-value]
     assert made.simulations == 7
     assert told == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_simulation_without_an_end_is_an_error() -> None:
+    """The forecast ends during its first simulation if its time is over; no number is invented."""
+    with pytest.raises(UsageRefused, match=r"trial: the remaining games \(found 100000 to 100000\) take too long"):
+        prospect("match", FOUR[:2], games=100_000).forecast(going_on=lambda _: False)
 
 
 def test_the_remaining_games_of_a_simulation_follow_the_present_state() -> None:

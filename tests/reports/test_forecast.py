@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,10 +66,12 @@ def test_lengths_from_time_controls() -> None:
     assert estimated_lengths({"A": [TimeControl.parse("hourglass=10")]}) is None
 
 
-def test_a_time_limit_ends_a_forecast_after_the_fewest_simulations() -> None:
-    """Without time, only the smallest number of simulations is made."""
-    within = limit_cpu(0.0, fewest=5)
-    assert [within(done) for done in (1, 4, 5)] == [True, True, False]
+def test_a_time_limit_ends_a_forecast_after_the_fewest_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without time, only the smallest number of simulations is made, unless they take three times as long."""
+    spent = iter([0.0, 1.5, 1.5, 2.9, 3.1])
+    monkeypatch.setattr(time, "process_time", lambda: next(spent))
+    within = limit_cpu(1.0, fewest=5)
+    assert [within(done) for done in (4, 5, 4, 4)] == [True, False, True, False]
 
 
 # Forecasts of stored tournaments.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
@@ -13,6 +14,7 @@ from enginetour.formats.base import SYSTEMS, Format
 from enginetour.formats.pairing.field import Field
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.formats.rounds import Rounds
+from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Incident, Note, Outcome, StandingsRow
 from enginetour.model.timecontrol import format_controls
 from enginetour.model.variants import STANDARD, VARIANTS, describe_start
@@ -542,8 +544,9 @@ def review_tournament(
     is_bubble, tested = log.system == "bubble", sprt.current_test(format_, state)
     outlook = None
     if forecast and format_.offers(state):
-        rest = prospect_at(log, format_, state).forecast(going_on=limit_cpu(_FORECAST_CPU_S))
-        outlook = forecast_sheet(rest.to_json())
+        with suppress(UsageRefused):  # there are too many games
+            rest = prospect_at(log, format_, state).forecast(going_on=limit_cpu(_FORECAST_CPU_S))
+            outlook = forecast_sheet(rest.to_json())
     return TournamentReview(
         facts=facts,
         summary=tuple(_summary_of(games, notes)),
