@@ -244,7 +244,9 @@ def test_it_looks_every_two_seconds_until_the_run_is_over(
     assert pauses == [2.0, 2.0]
     assert done.stderr == "tournament autumn, edition 1\n"  # once
     told = done.stdout
-    assert (told.count("running"), told.count("stopped"), told.count("Fruit"), told.count("autumn")) == (2, 1, 2, 3)
+    assert (told.count("running"), told.count("stopped")) == (2, 1)
+    assert "Fruit" in told
+    assert "winter" not in told
 
 
 def test_a_stopped_tournament_is_looked_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
