@@ -111,7 +111,7 @@ def test_davidson_probabilities_agree_with_elo_for_small_gaps(gap: float, nu: fl
 SMALL: Mapping[str, Mapping[str, Any]] = {
     "bubble": {"size": 3, "min_matches": 2, "unpark_threshold": 2},
     "match": {"games": 8, "sprt": {"elo0": 0.0, "elo1": 200.0}},
-    "scheveningen": {},
+    "adaptive": {"goal": {"error": 200.0}, "games": 12},  # to its goal, it takes hundreds of games
 }
 
 
