@@ -9,7 +9,7 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
@@ -211,6 +211,8 @@ class TournamentReader:
 
     Readers do not need a lock.
     """
+
+    is_import: ClassVar[bool] = False  # an import is read as a tournament without a format
 
     def __init__(self, database: Database, row: Any) -> None:
         self.database = database

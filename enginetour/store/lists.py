@@ -75,7 +75,7 @@ def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -
     counts = log.pair_counts()
     rated = {name for pair in counts for name in pair}
     anchors = {name: rating for name, rating in anchor.items() if name in rated}
-    adaptive = log.system == "adaptive"
+    adaptive = not log.is_import and log.system == "adaptive"
     prior: Literal["auto"] | GaussianPrior = GaussianPrior() if adaptive else "auto"
     found = rating_list(counts, prior=prior, anchors=anchors, names=names, openings=pentanomials_of_tournament(log))
     more = [ADAPTIVE_PRIOR] if adaptive else []

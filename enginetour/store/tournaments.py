@@ -45,6 +45,8 @@ class _ImportedEvent(TournamentLog):
     Everything that only a played tournament has raises UsageRefused.
     """
 
+    is_import = True
+
     def __init__(self, database: Database, row: Any) -> None:
         super().__init__(database, row)
         # An import has no log to replay. Without these attributes, `__getattr__` raises UsageRefused.

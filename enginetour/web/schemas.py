@@ -124,7 +124,8 @@ _Test = _type(
         "verdict": _about(Literal["H0", "H1"] | None, "accepted hypothesis; null: none so far"),
         "stopped_after": _about(int | None, "number of pairs or games at the verdict"),
         "estimate": _about(
-            dict[str, float] | None, "elo, low and high, corrected for the early stop; null: no verdict"
+            dict[str, float | None] | None,
+            "elo, low and high, corrected for the early stop; null: no verdict, or for a single value: no finite value",
         ),
         "games": _about(int, "number of games"),
         "wins": _about(int | None, "number of wins"),

@@ -399,6 +399,7 @@ READING = (
     *("bubble -t {t} --step 99", "games -t {t}", "games -t {t} --json", "games -t {t} --csv"),
     *("games 1 -t {t}", "games 1 -t {t} --json"),
     *("games 999 -t {t}", "games -t {t} --engine {odd}", "games -t {t} --termination {odd}"),
+    *("forecast -t {t} --simulations 20", "forecast -t {t} --json --simulations 20"),
     *("standings -t {t} --pairing-report", "ratings -t {t}", "ratings -t {t} --csv", "ratings -t {t} --json"),
     *("ratings -t {t} --system elo", "ratings -t {t} --system gor --csv", "ratings -t {t} --anchor {odd}=3"),
     *("export pgn -t {t}", "export csv -t {t}", "export json -t {t}", "export trf -t {t}"),
@@ -433,6 +434,10 @@ ONCE = (
     *("pair club.trf --set {odd}=1", "simulate --case case.json", "simulate --case case.json --json"),
     *("simulate --case bad.json", "simulate {odd}.toml"),
     *("simulate --compare {odd}", "simulate --compare dutch:{odd}=1", "simulate c.toml"),
+    *("next --all", "next --all --json", "next --all --csv", "next {odd}", "forecast c.toml", "forecast -t {odd}"),
+    *("plan c.toml --hours 1", "plan --hours 1 --goal {odd} --entrants 4", "forecast {odd}.toml"),
+    *("forecast p.toml --simulations 20", "forecast p.toml --simulations 20 --csv"),
+    *("plan --hours 1 --entrants 3 --tc 1+0.01 --fields 1 --processes 1 --csv",),
     *("check c.toml", "check o.toml", "run c.toml", "run o.toml", "init {odd}.toml", "init i.toml --name {odd}"),
     *("init j.toml --engine {odd}", "systems {odd}", "systems", "{odd}", "engines list", "engines list --csv"),
     *("engines check {odd}", "engines check odd", "engines add x {odd}", "engines find --dry-run"),
@@ -493,6 +498,9 @@ def folder(kept: Path, tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "c.toml").write_text('[tournament]\nname = "x\\u202e"\n[format]\nsystem = "\\u009b"\n')
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", name="o")
     path.write_text(path.read_text().replace('tc = "depth=1"', 'openings = { file = "\\u009b\\u202e" }'))
+    planned = config(tmp_path, ("wren1", "wren2"), "roundrobin", "", name="p")
+    entrant = 'engine = "wren1"'
+    planned.write_text(planned.read_text().replace(entrant, f"name = {json.dumps(FORMULA)}\n{entrant}"))
     (tmp_path / "engines").mkdir(exist_ok=True)
     (tmp_path / "engines" / "odd.toml").write_text('name = "odd"\ncommand = "/none\\u202e"\nprotocol = "uci"\n')
     yield tmp_path
