@@ -155,10 +155,11 @@ def _table(keys: Iterable[ConfigKey], section: str) -> Iterator[str]:
 
 def _http() -> str:
     """Return the paths and types of the OpenAPI document, which needs neither a database nor a server."""
-    from enginetour.web.api import PREFIX, Api
+    from enginetour.web import API_PREFIX
+    from enginetour.web.api import Api
 
     document = Api(*[None] * 3).openapi
-    parts = ["## Paths\n", f"All paths begin with `{PREFIX}`.\n"]
+    parts = ["## Paths\n", f"All paths begin with `{API_PREFIX}`.\n"]
     for path, item in document["paths"].items():
         made = item["get"]["responses"]["200"]["content"]
         kind, form = next(iter(made.items()))

@@ -38,21 +38,19 @@ from enginetour.store.log import TournamentLog
 from enginetour.store.tables import TournamentEntry
 from enginetour.store.tournaments import Store, database_position
 from enginetour.tournament.rating import rate_next, rate_stored
-from enginetour.web import schemas
+from enginetour.web import API_PREFIX, schemas
 from enginetour.web.hub import TournamentHub
 from enginetour.web.live import Listener
 from enginetour.web.pages import DatabaseReader, StandingsCache
 
-PREFIX = "/api/v1"
 _JSON, _PGN, _EVENTS = "application/json", "application/x-chess-pgn; charset=utf-8", "text/event-stream"
 _Document = Mapping[str, object] | Sequence[object] | str
 _Make = Callable[[Store, StandingsCache], _Document]
 _Stream = Callable[[set[Listener], Callable[[Listener], None]], Response]
 
 _FRESH_S = 0.1  # seconds for which a position of the event log is used again, so that 1,000 requests read it 10 times
-_SHARE = (
-    0.1  # largest share of one processor for one document, so that a client that asks again and again slows no game
-)
+# Largest share of one processor for one document, so that a client that asks again and again slows no game.
+_SHARE = 0.1
 _MOST_KEPT = 256  # documents
 _MOST_KEPT_BYTES = 32 << 20
 _MOST_WAITING = 64  # requests that wait for the database; further ones are asked to try again later
@@ -117,7 +115,7 @@ class Api:
             title="enginetour",
             version="1",
             description="Tournaments between chess engines, their games and rating lists. All requests only read.",
-            servers=[{"url": PREFIX}],
+            servers=[{"url": API_PREFIX}],
             root_path_in_servers=False,
             openapi_url=None,
             docs_url=None,
@@ -181,7 +179,7 @@ class Api:
         if isinstance(answer, str):
             what["content"] = {answer.partition(";")[0]: {"schema": {"type": "string"}}}  # type: ignore[assignment]
         failures = {
-            404: {"model": schemas.Error, "description": "There is no such tournament, game, list or edition."},
+            404: {"model": schemas.Error, "description": "The tournament, game, list or edition does not exist."},
             422: {"model": schemas.Error, "description": "A parameter is not valid."},
             503: {"model": schemas.Error, "description": "The database cannot be read now; try again later."},
         }
@@ -337,7 +335,7 @@ class Api:
         entry = self._found(slug)
         if self._hub.runs(entry):
             if not (found := self._hub.live(entry).forecast):
-                raise HTTPException(404, "the run has no forecast yet; the first one takes half a minute")
+                raise HTTPException(404, "the run has no forecast yet; the first one takes one or two minutes")
             return _untagged(found)
 
         def make(_: Store, standings: StandingsCache) -> _Document:

@@ -25,7 +25,6 @@ from typing import Any, TypeVar
 from unittest import mock
 
 from distributed import Scheduler, Security, SpecCluster, Worker
-from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Scope
 
 from enginetour.engines.launch import call
@@ -56,7 +55,7 @@ def raised(error: Exception) -> None:
 
 def in_a_hub(
     database: Path,
-    scene: Callable[[TournamentHub, Starlette], Coroutine[Any, Any, T]],
+    scene: Callable[[TournamentHub, ASGIApp], Coroutine[Any, Any, T]],
     tell: Callable[[str], None] = print,
     failed: Callable[[Exception], None] = raised,
 ) -> T:

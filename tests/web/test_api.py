@@ -18,8 +18,7 @@ import chess.pgn
 import openapi_spec_validator
 import pytest
 from pydantic import BaseModel
-from starlette.applications import Starlette
-from starlette.types import Message
+from starlette.types import ASGIApp, Message
 
 from enginetour.model.game import Incident, Outcome
 from enginetour.ratings.sequential import Sprt, match_test
@@ -54,7 +53,7 @@ def played(stage: Stage) -> Stage:
 def asked(stage: Stage, *paths: str, method: str = "GET", **headers: str) -> list[Answer]:
     """Return the answers to requests of one server."""
 
-    async def scene(_: TournamentHub, app: Starlette) -> list[Answer]:
+    async def scene(_: TournamentHub, app: ASGIApp) -> list[Answer]:
         return [await answered(app, scope_of(path, method, **headers)) for path in paths]
 
     return in_a_hub(stage.database, scene)
@@ -196,7 +195,7 @@ def test_documents_of_a_running_tournament(played: Stage) -> None:
         {"event": "progress", **played.status(), "round": [1, 3], "stop_at": "2026-11-27T07:00:00Z", **sprt},
     ]
 
-    async def scene(hub: TournamentHub, app: Starlette) -> list[tuple[bytes, bytes]]:
+    async def scene(hub: TournamentHub, app: ASGIApp) -> list[tuple[bytes, bytes]]:
         live = hub.live(hub.entries[0])
         live.begin({**played.status(), "playing": [start() | {"moves": ["e2e4"], "ply": 1}]})
         bodies = []
@@ -261,7 +260,7 @@ def test_etags_follow_the_log(played: Stage, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(api, "_FRESH_S", 0.0)
     monkeypatch.setattr(api, "_SHARE", float("inf"))
 
-    async def scene(_: TournamentHub, app: Starlette) -> None:
+    async def scene(_: TournamentHub, app: ASGIApp) -> None:
         tags = {path: (await answered(app, scope_of(path))).headers["etag"] for path in CACHED}
         for path, tag in tags.items():
             again = await answered(app, scope_of(path, if_none_match=tag))
@@ -285,7 +284,7 @@ def test_a_document_is_made_once(played: Stage, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(api, "_tag_of", tag_of)
 
-    async def scene(_: TournamentHub, app: Starlette) -> set[bytes]:
+    async def scene(_: TournamentHub, app: ASGIApp) -> set[bytes]:
         path = scope_of(f"{HERE}/standings")
         answers = await asyncio.gather(*(answered(app, dict(path)) for _ in range(50)))
         before = len(reads)
@@ -302,7 +301,7 @@ def test_a_document_that_takes_long_is_made_less_often(played: Stage, monkeypatc
     clock = count(0.0, 100.0)  # seconds of processor time
     monkeypatch.setattr(api, "time", SimpleNamespace(thread_time=clock.__next__))
 
-    async def scene(_: TournamentHub, app: Starlette) -> None:
+    async def scene(_: TournamentHub, app: ASGIApp) -> None:
         first = await answered(app, scope_of(f"{HERE}/standings"))
         played.record(game("Fruit", "HoiChess"))
         again = await answered(app, scope_of(f"{HERE}/standings"))
@@ -319,7 +318,7 @@ def test_a_document_that_takes_long_is_made_less_often(played: Stage, monkeypatc
 def test_the_pgn_grows_with_the_games_in_progress(played: Stage) -> None:
     """`live.pgn` has the finished games, then those in progress with their moves so far, and its tag follows them."""
 
-    async def scene(hub: TournamentHub, app: Starlette) -> list[Answer]:
+    async def scene(hub: TournamentHub, app: ASGIApp) -> list[Answer]:
         live = hub.live(hub.entries[0])
         more: dict[str, Any] = {
             "eco": "C20",
@@ -363,7 +362,7 @@ def _results(answer: Answer) -> list[str]:
 def test_events(played: Stage) -> None:
     """The stream begins with the whole state, then sends each event."""
 
-    async def scene(hub: TournamentHub, app: Starlette) -> bytes:
+    async def scene(hub: TournamentHub, app: ASGIApp) -> bytes:
         sent: list[bytes] = []
         gone = asyncio.Event()
 
@@ -395,7 +394,7 @@ EVERY = [*DOCUMENTS, *TEXTS, STREAM, f"{PREFIX}/openapi.json", f"{PREFIX}/none"]
 def test_the_guard_protects_every_path(played: Stage) -> None:
     """Without the token, with an unknown Host, a foreign Origin or another method, no path shows anything."""
 
-    async def scene(_: TournamentHub, app: Starlette) -> None:
+    async def scene(_: TournamentHub, app: ASGIApp) -> None:
         guard = RequestGuard(app, hosts=(), token=TOKEN, failed=raised)
         for path in EVERY:
             assert (await answered(guard, scope_of(path))).status == 401
@@ -454,7 +453,7 @@ def _hostile() -> list[tuple[str, str, dict[str, str]]]:
 def test_hostile_requests_do_no_harm(played: Stage) -> None:
     """200 hostile requests are answered without an internal error, and the tournament is served as before."""
 
-    async def scene(_: TournamentHub, app: Starlette) -> None:
+    async def scene(_: TournamentHub, app: ASGIApp) -> None:
         guard = RequestGuard(app, hosts=(), token="", failed=raised)
         before = await answered(guard, scope_of(f"{HERE}/standings"))
         found: dict[int, int] = {}

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from enginetour.model.errors import StoreRefused
 from enginetour.store.address import parse_address
@@ -172,7 +172,7 @@ def test_one_in_another(tmp_path: Path) -> None:
 def test_a_page_opened_late_tells_of_the_same_games(stage: Stage, runs: bool) -> None:
     """Standings, headline and games agree on a page that is opened after a long time without listeners."""
 
-    async def scene(hub: TournamentHub, app: Starlette) -> str:
+    async def scene(hub: TournamentHub, app: ASGIApp) -> str:
         await answered(app, scope_of("/t/autumn/live.html"))
         live = hub.tournaments["autumn"]
         if runs:
@@ -199,7 +199,7 @@ def test_a_run_that_begins_while_its_log_is_read_misses_no_line(stage: Stage, mo
     monkeypatch.setattr(DatabaseReader, "standing", standing)
     autumn = LiveTournament("autumn")
 
-    async def scene(hub: TournamentHub, app: Starlette) -> list[int]:
+    async def scene(hub: TournamentHub, app: ASGIApp) -> list[int]:
         hub.tournaments["autumn"] = autumn
         await hub.ready(hub.entries[0])
         await hub.ready(hub.entries[0])
@@ -218,7 +218,7 @@ def test_pages_opened_together_read_the_log_once(stage: Stage, monkeypatch: pyte
 
     monkeypatch.setattr(DatabaseReader, "standing", standing)
 
-    async def scene(hub: TournamentHub, app: Starlette) -> list[int]:
+    async def scene(hub: TournamentHub, app: ASGIApp) -> list[int]:
         del app
         await asyncio.gather(*(hub.ready(hub.entries[0]) for _ in range(50)))
         together = len(reads)
@@ -240,7 +240,7 @@ def test_a_failure_of_ours_is_no_word_about_the_database(stage: Stage, monkeypat
     monkeypatch.setattr("enginetour.web.hub._POLL_S", 0.0)
     told, failed = list[str](), list[Exception]()
 
-    async def scene(hub: TournamentHub, app: Starlette) -> None:
+    async def scene(hub: TournamentHub, app: ASGIApp) -> None:
         while len(failed) < 2:  # the second one: there are no more troubles
             await asyncio.sleep(0)
 
@@ -266,7 +266,7 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_running_tournament_is_shown_without_its_table(stage: Stage) -> None:
     """The page of a running tournament works if its standings cannot be read."""
 
-    async def scene(hub: TournamentHub, app: Starlette) -> list[int]:
+    async def scene(hub: TournamentHub, app: ASGIApp) -> list[int]:
         hub.live(hub.entries[0]).begin(stage.status())
         page, events = scope_of("/t/autumn/live.html"), scope_of("/t/autumn/events", "HEAD")
         return [(await answered(app, asked)).status for asked in (page, events)]
@@ -279,7 +279,7 @@ def test_what_is_wrong_with_it_is_told_once(stage: Stage) -> None:
     """The same problem of the database is reported once."""
     told: list[str] = []
 
-    async def scene(hub: TournamentHub, app: Starlette) -> None:
+    async def scene(hub: TournamentHub, app: ASGIApp) -> None:
         live = hub.live(hub.entries[0])
         live.begin(stage.status())
         await answered(app, scope_of("/t/autumn/live.html"))
@@ -298,7 +298,7 @@ def test_a_database_in_use_is_no_empty_table(stage: Stage, monkeypatch: pytest.M
     async def busy(*_: object, **__: object) -> None:
         raise StoreBusy("another program holds the database")
 
-    async def scene(hub: TournamentHub, app: Starlette) -> int:
+    async def scene(hub: TournamentHub, app: ASGIApp) -> int:
         del app
         live = hub.live(hub.entries[0])
         live.begin(stage.status())

@@ -17,7 +17,6 @@ from urllib.error import HTTPError
 from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
 
 import pytest
-from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from enginetour.cli.main import COMMANDS
@@ -197,7 +196,7 @@ def test_a_web_socket_is_not_answered() -> None:
 def asked(stage: Stage, *paths: str) -> list[Answer]:
     """Answers of the application itself, in one life of it."""
 
-    async def scene(_: TournamentHub, app: Starlette) -> list[Answer]:
+    async def scene(_: TournamentHub, app: ASGIApp) -> list[Answer]:
         return [await answered(app, scope_of(path)) for path in paths]
 
     return in_a_hub(stage.database, scene)
@@ -233,7 +232,7 @@ def test_there_is_nothing_else(stage: Stage, path: str) -> None:
 def test_what_the_browser_has_is_not_sent_again(stage: Stage) -> None:
     """A request with the current ETag gets an empty answer."""
 
-    async def scene(hub: TournamentHub, app: Starlette) -> list[int]:
+    async def scene(hub: TournamentHub, app: ASGIApp) -> list[int]:
         first = await answered(app, scope_of("/t/autumn/index.html"))
         again = scope_of("/t/autumn/index.html", if_none_match=first.headers["etag"])
         second = await answered(app, again)
@@ -467,7 +466,7 @@ def test_a_request_without_an_end_is_closed(stage: Stage) -> None:
 LARGE = 16 << 20  # of which the kernel takes 4 MB at most
 
 
-def with_large(real: Callable[..., Starlette]) -> Callable[..., ASGIApp]:
+def with_large(real: Callable[..., ASGIApp]) -> Callable[..., ASGIApp]:
     """Make the application with an additional path, whose answer is large."""
 
     def made(*parts: object) -> ASGIApp:
@@ -534,7 +533,8 @@ def test_clients_that_do_not_read_delay_nobody(stage: Stage, monkeypatch: pytest
             next(line for line in stream if b'"running":true' in line)
             for number in range(2, games + 2):
                 stage.tell("game", number=number, white="A", black="B", result="1-0", cause="x" * 1000)
-            last = next(line for line in stream if b'"number":%d,' % (games + 1) in line)
+                if number % 100 == 1:  # a run ends its connection to a server that is a megabyte behind
+                    last = next(line for line in stream if b'"number":%d,' % number in line)
             asks = connected(stack, port)
             asks.sendall(b"GET /api/v1/tournaments/autumn/games/1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
             return last[:6], asks.recv(1000)[:12]
