@@ -63,7 +63,6 @@ SINGLE = {
     "enginetour.cli.rate": "a command group, loaded by its name",
     "enginetour.engines.launch": "a program of its own, which imports nothing of the package",
     "enginetour.engines.uci": "one of two protocols",
-    "enginetour.formats.adaptive": "a format, loaded by its name",
     "enginetour.formats.bubble": "a format, loaded by its name",
     "enginetour.formats.dutch": "a format, loaded by its name",
     "enginetour.formats.information": "a format, loaded by its name",

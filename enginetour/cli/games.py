@@ -322,9 +322,8 @@ def _export_tde(log: TournamentLog, folder: Path | None) -> None:
 
 # `enginetour games N --replay`: send an engine the same input again to reproduce an incident.
 
-MARGIN_MS = (
-    50  # ms; default time margin (runner spec 3), for entrants that joined later, whose margin is not in the log
-)
+# Default time margin in ms (runner spec 3) for entrants that joined later, whose margin is not in the log.
+MARGIN_MS = 50
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,9 +250,8 @@ class SignalState:
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
-        self.act: Callable[[], None] | None = (
-            None  # called after each signal to wake the scheduler's loop; set when the loop starts
-        )
+        # Called after each signal to wake the scheduler's loop; set when the loop starts.
+        self.act: Callable[[], None] | None = None
         self.last_line = ""  # printed on stderr if the run does not stop in time
         self._until: float | None = None  # time (CLOCK_MONOTONIC, s) at which this process ends in any case
         self._is_noting = False

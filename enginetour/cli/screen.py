@@ -69,9 +69,8 @@ class Lines(Watcher):
         self.due = _PROGRESS_GAMES
         self._clock = clock
         self._quiet_until = 0.0
-        self._idle_since: float | None = (
-            None  # when the last game ended, or when the last line about the wait was printed
-        )
+        # When the last game ended, or when the last line about the wait was printed.
+        self._idle_since: float | None = None
         self._claimed = WrongClaims()
         # The lock protects the fields below and the order of the lines, because games start in another thread.
         self._lock = threading.Lock()

@@ -290,9 +290,8 @@ def _crowns(board: chess.Board) -> bool:
 
 # The game as it is sent to engines: one byte string, to which each move is appended.
 
-MAX_LINE = (
-    3_500  # maximum number of bytes of a `position` line; a surveyed engine aborts above 4 to 6 KB (runner spec 6)
-)
+# Maximum number of bytes of a `position` line; a surveyed engine aborts above 4 to 6 KB (runner spec 6).
+MAX_LINE = 3_500
 ROOM = 100  # bytes (20 plies); a line that is nearer to MAX_LINE is shortened when there is time for it
 
 

@@ -247,5 +247,5 @@ def _ends(process: subprocess.Popen[bytes], report: int, text: bytes) -> Started
     early = b"".join(b" ".join(record) + b"\n" for record in records if record[0] == STRAY)
     try:
         return StartedProcess(process, *ends, pidfd, report, named[0], os.pidfd_open(named[0]), early)
-    except ProcessLookupError:  # it has ended already, with everything in its namespace
+    except ProcessLookupError:  # it has already ended, with everything in its namespace
         return StartedProcess(process, *ends, pidfd, report, early=early)

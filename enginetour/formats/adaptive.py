@@ -33,6 +33,7 @@ from enginetour.formats.pairing.persistent import Map
 from enginetour.formats.pairing.schedule import MOST_GAMES, games_per_opening, match_games
 from enginetour.formats.pairing.standings import Grid, Scored, total, with_game
 from enginetour.model.game import (
+    RESULTS,
     Added,
     Entrant,
     Event,
@@ -60,7 +61,7 @@ from enginetour.ratings.design import (
     progress,
 )
 from enginetour.ratings.pentanomial import NORMAL_95
-from enginetour.ratings.priors import GaussianPrior
+from enginetour.ratings.priors import PRIOR_SD, GaussianPrior
 
 _Matrix = NDArray[np.float64]
 _Places = NDArray[np.intp]
@@ -99,7 +100,7 @@ class AdaptiveOptions(BaseModel):
     )
     forbid_family: bool = Setting(default=False, description="Do not pair entrants of the same family.")
     prior: float = Setting(
-        default=350.0,
+        default=PRIOR_SD,
         gt=0,
         le=10_000,
         allow_inf_nan=False,
@@ -302,7 +303,7 @@ class Adaptive(Format[AdaptiveState]):
         lines: list[StandingsRow] = []
         known = state.known
         if known is not None:
-            errors = NORMAL_95 * np.sqrt(self._variances(known))
+            errors = NORMAL_95 * np.sqrt(known.variances())
             order = sorted(range(len(known.names)), key=lambda at: -round(float(known.mode[at]), 6))
             last = None
             for at in order:
@@ -347,7 +348,7 @@ class Adaptive(Format[AdaptiveState]):
         if pairing.round > state.looked:
             return replace(state, played=state.played.delete(key))
         tallies = state.tallies.copied("counts")
-        tallies.counts[_seat(state, pairing)][_RESULTS.index(event.outcome)] -= 1
+        tallies.counts[_seat(state, pairing)][RESULTS.index(event.outcome)] -= 1
         state = replace(state, void=state.void.set(key, outcome), used=state.used - 1, tallies=tallies)
         return self._filled(self._learned(state))
 
@@ -400,7 +401,7 @@ class Adaptive(Format[AdaptiveState]):
         tallies = state.tallies.copied("counts", "ms", "timed")
         for event in (state.played[game.key] for game in games if game.key in state.played):
             seat = _seat(state, event.pairing)
-            tallies.counts[seat][_RESULTS.index(event.outcome)] += 1
+            tallies.counts[seat][RESULTS.index(event.outcome)] += 1
             if event.ms is not None:
                 tallies.ms[list(seat)] += event.ms
                 tallies.timed[list(seat)] += 1
@@ -418,7 +419,7 @@ class Adaptive(Format[AdaptiveState]):
         if sketch is None or not events:
             return state
         whites, blacks = ([place[name] for name in names] for names in zip(*map(_sides, events), strict=True))
-        sketch = sketch.with_games(whites, blacks, [1 - _RESULTS.index(event.outcome) for event in events])
+        sketch = sketch.with_games(whites, blacks, [1 - RESULTS.index(event.outcome) for event in events])
         return replace(state, sketch=sketch, known=sketch.posterior)
 
     def _learned(self, state: AdaptiveState) -> AdaptiveState:
@@ -484,15 +485,15 @@ class Adaptive(Format[AdaptiveState]):
         pairs = np.flatnonzero(allowed)
         if not len(pairs):
             return None
-        gain, seconds = self._gains(state, aim).ravel()[pairs], self._seconds(state).ravel()[pairs]
-        worth = gain / seconds
+        gain, ms = self._gains(state, aim).ravel()[pairs], self._milliseconds(state).ravel()[pairs]
+        worth = gain / ms
         picked = self._picked(state, pairs, worth, known.names)
         row, column = divmod(int(pairs[picked]), len(known.names))
         if self._lacking(state)[[row, column]].any():
             purpose = Purpose("floor", (known.names[row], known.names[column]))
         else:
             purpose = _purpose(known, course, aim, row, column)
-        timed = float(seconds[picked]) if state.tallies.timed.any() else None
+        timed = float(ms[picked]) if state.tallies.timed.any() else None
         return _Choice(known.names[row], known.names[column], purpose, float(gain[picked]), timed)
 
     def _gains(self, state: AdaptiveState, aim: Goal) -> _Matrix:
@@ -586,7 +587,7 @@ class Adaptive(Format[AdaptiveState]):
         lacks = (met < np.minimum(self.options.min_opponents, others)) | (encounters.sum(axis=1) < self._least)
         return np.asarray(lacks & (others > 0))
 
-    def _seconds(self, state: AdaptiveState) -> _Matrix:
+    def _milliseconds(self, state: AdaptiveState) -> _Matrix:
         """Return the expected milliseconds of a game of each pair; equal for all before the first game."""
         ms, timed = state.tallies.ms, state.tallies.timed
         usual = float(ms.sum() / timed.sum()) if timed.any() and ms.any() else 1.0
@@ -744,11 +745,6 @@ class Adaptive(Format[AdaptiveState]):
             begin = f"the average of the others ± {self.options.prior:g} Elo"
             yield f"{listed(unrated)}: the entrant has no rating, so the calculation begins with {begin}"
 
-    def _variances(self, known: Posterior) -> _Matrix:
-        """Return the variances of the ratings relative to the average of all entrants."""
-        own, rows = known.covariance.diagonal(), known.covariance.mean(axis=0)
-        return np.asarray(np.maximum(own - 2 * rows + rows.mean(), 0.0))
-
     def _described(self) -> str:
         """Return the goal as a clause."""
         goal = self.goal
@@ -817,7 +813,6 @@ class _Choice:
     ms: float | None
 
 
-_RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 _MS_PER_HOUR = 3_600_000
 _PAIR = 2  # games of a pair, the unit of `design`
 _MEDIAN = 0.455  # median of the square of a standard normal variable

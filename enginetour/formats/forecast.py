@@ -21,11 +21,10 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant, Pairing
 from enginetour.ratings.design import EXTRA_SD, posterior
 from enginetour.ratings.pairs import Vector
-from enginetour.ratings.priors import GaussianPrior
+from enginetour.ratings.priors import PRIOR_SD, GaussianPrior
 
 # What is known about the strengths: the posterior of `ratings/design.py`, from which each simulation draws.
 
-_UNRATED_SD = 350.0  # Elo; the prior of rating lists
 _RATED_SD = SimulationModel().noise  # Elo; error of ratings in the published comparisons of formats
 _TESTED_SD = 2.0  # standard deviation of the difference of two tested engines, in distances of the two hypotheses
 
@@ -47,7 +46,7 @@ def prior_ratings(format_: Format[Any], names: Sequence[str], ratings: Mapping[s
         return GaussianPrior(sd, {first: half, second: -half})
     known = {name: ratings[name] for name in names if name in ratings}
     middle = sum(known.values()) / len(known) if known else 0.0
-    sds = {name: _RATED_SD if name in known else _UNRATED_SD for name in names}
+    sds = {name: _RATED_SD if name in known else PRIOR_SD for name in names}
     return GaussianPrior(sds, {name: rating - middle for name, rating in known.items()})
 
 

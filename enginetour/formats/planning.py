@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite, log2
-from statistics import fmean, quantiles
+from statistics import fmean
 from typing import Any, Protocol
 
 import numpy as np
 from pydantic import ValidationError
 
-from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
+from enginetour.formats.base import Format, make_format, options_model
 from enginetour.formats.pairing.schedule import MOST_EACH
 from enginetour.formats.simulation import (
     Estimate,
@@ -27,11 +27,12 @@ from enginetour.formats.simulation import (
     SimulatedTournament,
     SimulationModel,
     accuracy,
+    middle_80,
     population_of,
     simulate,
 )
 from enginetour.model.errors import InputRefused, UsageRefused, did_you_mean
-from enginetour.model.game import Entrant, Outcome
+from enginetour.model.game import RESULTS, Entrant
 from enginetour.ratings.design import Goal, posterior, progress
 from enginetour.ratings.priors import GaussianPrior
 
@@ -193,8 +194,7 @@ _MORE = (1.0, 1.5)  # smallest number of matches, in opponents of the section; M
 def shapes(night: Night) -> Iterator[Candidate]:
     """Yield the candidates of all suitable formats, still without a number of games per match."""
     count, goal = len(night.entrants), night.goal
-    if "adaptive" in SYSTEMS:  # first, because its simulation takes longest
-        yield _adaptive(night)
+    yield _adaptive(night)  # first, because its simulation takes longest
     yield Candidate("roundrobin", {})
     if goal.entrant is not None:
         yield Candidate("gauntlet", {"seeds": [goal.entrant]})
@@ -287,13 +287,12 @@ def _counts(course: SimulatedTournament, names: Sequence[str]) -> np.ndarray[Any
     """Return White's wins, draws and losses of each pair."""
     place = {name: at for at, name in enumerate(names)}
     counts = np.zeros((len(names), len(names), 3))
-    kinds = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
     for pairing, outcome in course.games:
-        counts[place[pairing.white], place[pairing.black], kinds.index(outcome)] += 1
+        counts[place[pairing.white], place[pairing.black], RESULTS.index(outcome)] += 1
     return counts
 
 
-_TENTHS = 10  # parts; the first and the last cut bound the middle 80 %
+_TENTHS = 10  # parts of the night
 _SURE = 0.95  # share of nights; a candidate that reaches the goal in more of them is good enough, and shorter is better
 
 
@@ -316,9 +315,8 @@ class Proposal:
     best: Estimate
     reached: float  # share of the nights in which the goal was reached
     figure: float  # median of `Played.figure`
-    score: (
-        float  # mean half-width, at least the wanted one; or mean of 1 if reached, and else of half of the likelihood
-    )
+    # Mean half-width, at least the wanted one; or mean of 1 if reached, and else of half of the likelihood.
+    score: float
     undecided: float  # mean number of `Played.doubts`
     doubts: tuple[tuple[tuple[int, int], float], ...]  # places most often in doubt, with their share of the nights
 
@@ -327,7 +325,7 @@ class Proposal:
         """Summarize simulated nights."""
         goal = night.goal
         games = [float(one.games) for one in played]
-        cuts = quantiles(games, n=_TENTHS, method="inclusive") if len(games) > 1 else games
+        low, high = middle_80(games)
         wide = goal.error is not None  # a half-width; otherwise a likelihood
         often = Counter(pair for one in played for pair in one.doubts).most_common(_SHOWN)
         return cls(
@@ -336,8 +334,8 @@ class Proposal:
             night.games,
             len(played),
             Estimate.of(games),
-            cuts[0],
-            cuts[-1],
+            low,
+            high,
             Estimate.of([one.rms for one in played]),
             Estimate.of([one.tau for one in played]),
             Estimate.of([one.best for one in played]),

@@ -20,7 +20,7 @@ from enginetour.formats.base import SYSTEMS, Format, S, make_format, options_mod
 from enginetour.formats.pairing.field import Dice
 from enginetour.model import task
 from enginetour.model.errors import InputRefused, UsageRefused, did_you_mean
-from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing, StandingsRow
+from enginetour.model.game import RESULTS, Entrant, GameFinished, Outcome, Pairing, StandingsRow
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.likelihood import fit
 from enginetour.ratings.pentanomial import ELO_SCALE
@@ -203,7 +203,6 @@ def play_on(
 # 0.521 with 0.2, 0.5, 1, 2 draws, and 0.542 to 0.554 for a Swiss (32 engines, 6 rounds, noise 150, 100 fields; standard
 # error 0.008).
 _FIT_DRAWS = 0.5
-_RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +280,7 @@ def _counts(course: SimulatedTournament) -> dict[tuple[str, str], tuple[int, int
     for pairing, outcome in course.games:
         if pairing.handicap:
             continue
-        counts.setdefault((pairing.white, pairing.black), [0, 0, 0])[_RESULTS.index(outcome)] += 1
+        counts.setdefault((pairing.white, pairing.black), [0, 0, 0])[RESULTS.index(outcome)] += 1
     return {pair: (wins, draws, losses) for pair, (wins, draws, losses) in counts.items()}
 
 
@@ -336,7 +335,13 @@ def _setting(pair: str, text: str) -> tuple[str, object]:
 
 
 FIGURES = tuple(figure.name for figure in fields(_Accuracy))
-_TENTHS = 10  # parts; the first and the last cut bound the middle 80 %
+
+
+def middle_80(values: Sequence[float]) -> tuple[float, float]:
+    """Return the bounds of the middle 80 % of the values."""
+    cuts = quantiles(values, n=10, method="inclusive") if len(values) > 1 else values
+    return cuts[0], cuts[-1]
+
 
 _Progress = Callable[[int], object]
 """Called with the number of tournaments finished since the last call."""
@@ -416,9 +421,7 @@ def simulate_many(
         rows.append(row)
         progress(1)
     columns = _columns(rows)
-    games = columns["games"]
-    cuts = quantiles(games, n=_TENTHS, method="inclusive") if count > 1 else games
-    return SimulationResult(_estimates(columns), *bounds, cuts[0], cuts[-1])
+    return SimulationResult(_estimates(columns), *bounds, *middle_80(columns["games"]))
 
 
 def _measured(label: str, format_: Format[Any], population: Population) -> tuple[_Accuracy, tuple[int, int]]:

@@ -25,6 +25,9 @@ class Outcome(StrEnum):
         return 2 if self is (Outcome.WHITE if white else Outcome.BLACK) else 0
 
 
+RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)  # in the order in which games are counted
+
+
 INTERNAL = "internal"  # category of a game with an internal error
 
 

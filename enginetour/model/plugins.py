@@ -195,6 +195,19 @@ def plugins_used(*names: tuple[Registry[Any], str]) -> Used:
     return used
 
 
+class _Stored(BaseModel):
+    plugins: Used = {}
+
+
+def stored_plugins(stored: object) -> Used:
+    """Return the packages of the plug-ins in a stored configuration or definition; none if it is damaged."""
+    try:
+        parsed = _Stored.model_validate_json(stored) if isinstance(stored, str) else _Stored.model_validate(stored)
+        return parsed.plugins
+    except ValidationError:
+        return {}
+
+
 def refuse_missing(used: Mapping[str, Mapping[str, str]], place: str, *groups: str) -> None:
     """Raise PluginRefused for the first plug-in of these groups that is not installed, by default of all groups.
 

@@ -296,9 +296,8 @@ def _describe_class(name: str) -> str:
 
 _BAND = 100  # rating points of a band, which is a grade or a handicap stone in Go (Vuorinen 2010)
 DOUBLING = 70  # assumed worth of a doubling of time in rating points: a choice of enginetour between 50 and 100
-MAX_ODDS = (
-    32.0  # a choice of enginetour: five doublings; shorter clocks would measure the operating system, not the engine
-)
+# A choice of enginetour: five doublings; shorter clocks would measure the operating system, not the engine.
+MAX_ODDS = 32.0
 
 
 def odds_divisor(bands: int, table: Sequence[float] | None = None) -> float:

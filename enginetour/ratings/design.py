@@ -139,6 +139,11 @@ class Posterior:
         """Return the difference of each pair (row minus column) in Elo, and its variance in Elo^2."""
         return self.mode[..., :, None] - self.mode[..., None, :], _quadratic(self.covariance)
 
+    def variances(self) -> Vector:
+        """Return the variance of each rating relative to the average of all, in Elo^2."""
+        own, rows = np.diagonal(self.covariance, axis1=-2, axis2=-1), self.covariance.mean(axis=-1)
+        return np.asarray(np.maximum(own - 2 * rows + rows.mean(axis=-1, keepdims=True), 0.0))
+
 
 def posterior(names: Sequence[str], counts: Vector, priors: GaussianPrior, start: Posterior | None = None) -> Posterior:
     """Return mode and covariance of the ratings after these games, by Newton's method.

@@ -20,7 +20,6 @@ from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.ratings.priors import GaussianPrior
 
 MOST_ENGINES = 1000  # engines; the matrices of more take seconds for each choice
-_PRIOR_SD = 350.0  # Elo; the standard deviation of the ratings in engine lists, as in `ratinglist`
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(7)
 _SHARES = _SHARES / _SHARES.sum()
 _SHORTEST_S = 1e-3  # seconds; the duration of a game that took no time, or of all games if durations are not known
@@ -88,9 +87,7 @@ def suggest_encounters(
     if here.sum() < 2:
         step = "list the engine files with enginetour engines list" if among is not None else "import or play games"
         raise UsageRefused(f"two engines must be able to play (found {here.sum()})", step=step)
-    counts = np.zeros((len(names), len(names), 3))
-    counts[pairs.white, pairs.black] = np.stack((pairs.wins, pairs.draws, pairs.losses), axis=-1)
-    known = posterior(names, counts, GaussianPrior(_PRIOR_SD))
+    known = posterior(names, pairs.dense(), GaussianPrior())
     found = pools(pairs) + tuple((name,) for name, games in zip(names, pairs.played, strict=True) if not games)
     pool_of = _numbers(names, found)
     own = np.maximum([seconds.get(name, usual or _SHORTEST_S) for name in names], _SHORTEST_S)
@@ -134,10 +131,7 @@ def _numbers(names: tuple[str, ...], found: tuple[tuple[str, ...], ...]) -> Vect
 
 def errors_of(known: Posterior) -> Vector:
     """Return the half-width of the 95 % interval of each engine in Elo, relative to the average of all."""
-    covariance = known.covariance
-    row = covariance.mean(axis=0)
-    variance = covariance.diagonal() - 2 * row + row.mean()
-    return np.asarray(NORMAL_95 * np.sqrt(np.maximum(variance, 0.0)))
+    return np.asarray(NORMAL_95 * np.sqrt(known.variances()))
 
 
 def _with_games(known: Posterior, i: int, j: int, games: int) -> Posterior:

@@ -34,6 +34,12 @@ class Pairs:
     draws: Vector
     losses: Vector
 
+    def dense(self) -> Vector:
+        """Return White's wins, draws and losses of each White (first axis) against each Black: shape (n, n, 3)."""
+        found = np.zeros((len(self.names), len(self.names), 3))
+        found[self.white, self.black] = np.stack((self.wins, self.draws, self.losses), axis=-1)
+        return found
+
     @cached_property
     def games(self) -> Vector:
         """Return the number of games in each row."""

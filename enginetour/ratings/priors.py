@@ -26,6 +26,8 @@ from enginetour.ratings.pairs import Pairs, Vector
 
 _Spread = float | Mapping[str, float]
 
+PRIOR_SD = 350.0  # Elo; standard deviation of a rating that is not known, as for a new player in Glickman 1999
+
 
 @dataclass(frozen=True, slots=True)
 class GaussianPrior:
@@ -35,7 +37,7 @@ class GaussianPrior:
     prior.
     """
 
-    sd: _Spread = 350.0
+    sd: _Spread = PRIOR_SD
     mean: _Spread | None = None
 
     def sd_of(self, name: str) -> float:

@@ -54,6 +54,7 @@ from enginetour.ratings.pairs import (
 )
 from enginetour.ratings.pentanomial import ELO_SCALE, EXTREME_SCORE, FEW_GAMES, NORMAL_95
 from enginetour.ratings.priors import (
+    PRIOR_SD,
     GaussianPrior,
     LooseAnchors,
     PhantomDraws,
@@ -229,8 +230,6 @@ def _prior_remark(
 
 # Engines that are rated together, and their prior. They are a whole pool or a connected component of a pool.
 
-_PRIOR_SD = 350.0  # Elo; the value of a new player in Glickman 1999
-
 
 @dataclass(frozen=True, slots=True)
 class _ListTerms:
@@ -293,7 +292,7 @@ def _rating_units(
             notes += _connection_notes(inside, parts)
             yield from ((part, loose_anchor_prior(part, terms.loose)) for part in parts)
         else:
-            sd = _PRIOR_SD * terms.scale / ELO_SCALE
+            sd = PRIOR_SD * terms.scale / ELO_SCALE
             near_anchors = loose_anchor_prior(pool, terms.loose, sd)
             about = "the loose anchors" if near_anchors else "the pool mean"
             notes.append(
@@ -674,10 +673,10 @@ def bubble_rating_order(
     newcomer has the mean 0 and the standard deviation 350 Elo. Raises ValueError for an engine that is in neither list.
     """
     old = [name for name in starting_list_bottom_to_top if name not in set(newcomers)]
-    means = {name: NormalDist().inv_cdf((i + 0.5) / len(old)) * _PRIOR_SD for i, name in enumerate(old)}
+    means = {name: NormalDist().inv_cdf((i + 0.5) / len(old)) * PRIOR_SD for i, name in enumerate(old)}
     spreads = dict.fromkeys(old, _OLD_PLACE_SD)
     for name in newcomers:
-        means[name], spreads[name] = 0.0, _PRIOR_SD
+        means[name], spreads[name] = 0.0, PRIOR_SD
     if not means:
         return ()
     pairs = pairs_of(counts, tuple(means))

@@ -257,9 +257,8 @@ def _revision(row: Any) -> Revision:
         stored = json.loads(row.definition)
         if isinstance(stored, dict):
             stored.pop("plugins", None)  # the packages, which `store.ratings.require_system` reads
-        definition = ListDefinition.model_validate_json(
-            json.dumps(stored)
-        )  # as JSON, which has lists instead of tuples
+        # As JSON, which has lists instead of tuples.
+        definition = ListDefinition.model_validate_json(json.dumps(stored))
     except ValueError as error:
         what = f"revision {row.revision} cannot be read: {str(error).splitlines()[-1].strip()}"
         raise StoreRefused(what, place=f"list {row.name}", step="use the enginetour version that wrote it") from None

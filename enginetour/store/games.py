@@ -17,6 +17,7 @@ from enginetour.formats.base import system_name
 from enginetour.interop.gamepairs import UNKNOWN_OPENING, OpeningPairs
 from enginetour.model.errors import StoreRefused, UsageRefused
 from enginetour.model.game import (
+    RESULTS,
     Added,
     Entrant,
     Event,
@@ -128,10 +129,7 @@ def _incidents_of(connection: Connection, games: list[int]) -> dict[int, list[In
 
 def recounted(database: Database, tournament: int) -> dict[tuple[int, int], tuple[int, int, int]]:
     """Count wins, draws and losses of the even games of a tournament, by pairs of engine versions."""
-    sums = [
-        func.count().filter(GAMES.c.outcome == outcome).label(outcome.name)
-        for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
-    ]
+    sums = [func.count().filter(GAMES.c.outcome == outcome).label(outcome.name) for outcome in RESULTS]
     rows = select(GAMES.c.white_engine, GAMES.c.black_engine, *sums).group_by(
         GAMES.c.white_engine, GAMES.c.black_engine
     )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import zip_longest
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
 
@@ -21,6 +21,7 @@ from enginetour.ratings.priors import GaussianPrior, LooseAnchor, parse_loose_an
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row, bubble_rating_order, incremental_list, rating_list
 from enginetour.store.games import TournamentReader, describe_scores, scores_at_odds
 from enginetour.store.ratings import entry_ratings, require_system, system_named, with_event_classes
+from enginetour.store.replay import format_of
 from enginetour.store.selection import (
     Pentanomial,
     Selection,
@@ -59,10 +60,15 @@ def games_of_tournament(log: TournamentReader) -> dict[str, Any]:
     return {"tournaments": (f"{log.name} #{log.edition}",)} | ({"variant": variant} if variant else {})
 
 
-ADAPTIVE_PRIOR = (
-    "adaptive tournament: the ratings have a prior of ± 350 Elo (one standard deviation) around their average. Without "
-    "a prior, intervals would be too narrow, because the results decided when the tournament ended"
-)
+def _adaptive_prior(log: TournamentReader) -> GaussianPrior | None:
+    """Return the prior with which an adaptive tournament chose its games, or None for other tournaments."""
+    if log.is_import or log.system != "adaptive":
+        return None
+    from enginetour.formats.adaptive import Adaptive  # here, because the lists of other formats do not need it
+
+    format_ = format_of(log)
+    assert isinstance(format_, Adaptive)
+    return GaussianPrior(format_.options.prior)
 
 
 def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:
@@ -75,10 +81,17 @@ def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -
     counts = log.pair_counts()
     rated = {name for pair in counts for name in pair}
     anchors = {name: rating for name, rating in anchor.items() if name in rated}
-    adaptive = not log.is_import and log.system == "adaptive"
-    prior: Literal["auto"] | GaussianPrior = GaussianPrior() if adaptive else "auto"
-    found = rating_list(counts, prior=prior, anchors=anchors, names=names, openings=pentanomials_of_tournament(log))
-    more = [ADAPTIVE_PRIOR] if adaptive else []
+    prior = _adaptive_prior(log)
+    found = rating_list(
+        counts, prior=prior or "auto", anchors=anchors, names=names, openings=pentanomials_of_tournament(log)
+    )
+    more = []
+    if prior is not None:
+        more.append(
+            f"adaptive tournament: the ratings have a prior of ± {prior.sd:g} Elo (one standard deviation) around "
+            "their average. Without a prior, intervals would be too narrow, because the results decided when the "
+            "tournament ended"
+        )
     if apart := log.scores_at_odds():
         more.append(describe_scores(apart))
     return replace(found, caption=(*found.caption, *more)) if more else found

@@ -5,7 +5,6 @@ The stored rows are the only state. An update that continues from them gives the
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -17,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_,
 
 from enginetour.model.errors import StoreRefused, UsageRefused
 from enginetour.model.game import Outcome
-from enginetour.model.plugins import PluginRefused, refuse_missing
+from enginetour.model.plugins import PluginRefused, refuse_missing, stored_plugins
 from enginetour.ratings import incremental
 from enginetour.ratings.gor import Egf2021Settings
 from enginetour.ratings.grades import Scale
@@ -413,8 +412,8 @@ def require_system(store: Store, name: str) -> None:
         return
     lists = store.database.rows(select(LISTS.c.definition).order_by(LISTS.c.made_unix.desc()))
     started = store.database.rows(select(TOURNAMENTS.c.config).order_by(TOURNAMENTS.c.id.desc()))
-    for stored in (*(json.loads(row.definition) for row in lists), *(row.config for row in started)):
-        used = stored.get("plugins", {}).get(SYSTEMS.group, {})
+    for stored in (*(row.definition for row in lists), *(row.config for row in started)):
+        used = stored_plugins(stored).get(SYSTEMS.group, {})
         if name in used:
             try:
                 refuse_missing({SYSTEMS.group: {name: used[name]}}, "")

@@ -10,7 +10,7 @@ from typing import Any
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, replay
 from enginetour.model.errors import StoreRefused, UsageRefused
 from enginetour.model.game import Note
-from enginetour.model.plugins import PluginRefused, refuse_missing
+from enginetour.model.plugins import PluginRefused, refuse_missing, stored_plugins
 from enginetour.store.games import TournamentReader
 from enginetour.store.tournaments import Store
 
@@ -74,7 +74,7 @@ def format_of(log: TournamentReader) -> Format[Any]:
     """Make the format of a stored tournament from its stored settings."""
     try:
         if log.system not in SYSTEMS:
-            refuse_missing(log.config.get("plugins", {}), log.title, SYSTEMS.group)
+            refuse_missing(stored_plugins(log.config), log.title, SYSTEMS.group)
             step = "use the enginetour version that wrote it"
             raise StoreRefused(f"unknown format {log.system!r}", place=log.title, step=step)
         _ = SYSTEMS[log.system]  # to load a plug-in

@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 from enginetour.interop.gamefilter import has_ending, matches_any
-from enginetour.model.game import Outcome, Termination
+from enginetour.model.game import RESULTS, Outcome, Termination
 from enginetour.model.timecontrol import time_class
 from enginetour.model.variants import STANDARD
 from enginetour.ratings.incremental import stem
@@ -363,9 +363,7 @@ def _sums_from_counts(connection: Connection, definition: ListDefinition) -> tup
 
 def _sums_from_games(connection: Connection, definition: ListDefinition, moment: Moment) -> tuple[Sums, dict[str, int]]:
     cut = game_filter(connection, definition, moment)
-    won, drawn, lost = (
-        func.count().filter(GAMES.c.outcome == outcome) for outcome in (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
-    )
+    won, drawn, lost = (func.count().filter(GAMES.c.outcome == outcome) for outcome in RESULTS)
     ends = GAMES.c.white_engine, GAMES.c.black_engine
     own = _columns(connection.execute(select(*ends, won, drawn, lost).where(cut.games).group_by(*ends)))
     ends = IMPORTED_GAMES.c.white_engine, IMPORTED_GAMES.c.black_engine

@@ -12,6 +12,7 @@ from enginetour.formats.base import SYSTEMS, Format, make_format, options_model,
 from enginetour.formats.match import MatchState
 from enginetour.formats.rounds import RoundsState
 from enginetour.model.game import (
+    RESULTS,
     Added,
     Entrant,
     Event,
@@ -27,7 +28,6 @@ from enginetour.model.game import (
 from enginetour.ratings.sequential import MODELS
 
 ALL = pytest.mark.parametrize("system", sorted(SYSTEMS))
-RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 def settings_of(system: str, dice: random.Random, entrants: int) -> dict[str, object]:

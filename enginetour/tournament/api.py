@@ -159,7 +159,7 @@ class Database:
             incidents: only games with incidents.
 
         Raises:
-            TourError: There is no such tournament, edition or entrant.
+            TourError: The tournament, edition or entrant does not exist.
         """
         with self._readable():
             log = self._store.tournament(tournament, edition)
@@ -191,7 +191,7 @@ class Database:
             simulations: number of simulated tournaments.
 
         Raises:
-            TourError: There is no such tournament or edition, or it has ended.
+            TourError: The tournament or edition does not exist, or it has ended.
         """
         with self._readable(), self._store.database.snapshot():
             prospect = prospect_of(self._store.tournament(tournament, edition), concurrency)
@@ -219,7 +219,7 @@ class Database:
                 changed by them for this call only.
 
         Raises:
-            TourError: There is no such list or tournament, or a field is not valid.
+            TourError: The list or tournament does not exist, or a field is not valid.
         """
         with self._readable(), self._store.database.snapshot():
             log = self._log_of(list, tournament, edition)
@@ -244,7 +244,7 @@ class Database:
             fields: filters and terms of a list, as for `ratings`.
 
         Raises:
-            TourError: There is no such list or tournament, a field is not valid, or there are fewer than two engines.
+            TourError: The list or tournament does not exist, a field is not valid, or there are fewer than two engines.
         """
         with self._readable(), self._store.database.snapshot():
             log = self._log_of(list, tournament, edition)

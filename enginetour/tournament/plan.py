@@ -21,7 +21,7 @@ from enginetour.formats.base import SYSTEMS, Format
 from enginetour.model import task
 from enginetour.model.errors import InputRefused, StoreRefused, UsageRefused, suggest
 from enginetour.model.game import Entrant, Pairing
-from enginetour.model.plugins import UnknownName, refuse_missing
+from enginetour.model.plugins import UnknownName, refuse_missing, stored_plugins
 from enginetour.model.task import DeclaredOption, EngineSpec, GameTask, Rules, Side
 from enginetour.model.timecontrol import LONG_GAME
 from enginetour.model.variants import STANDARD
@@ -30,6 +30,7 @@ from enginetour.openings.choice import BUILT_IN, READERS, OpeningBook, OpeningSc
 from enginetour.openings.eco import OpeningNames, read_opening_names
 from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
+from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.reports.sheet import format_count
 from enginetour.reports.starts import starts_json
 from enginetour.store.address import Address, database_of, results_of, workspace_of
@@ -287,7 +288,7 @@ def _refuse_missing(path: Path, name: str, db: Address | None, *groups: str) -> 
         if database_exists(database):
             with Store.open(database, readonly=True) as store:
                 if store.has(name):
-                    refuse_missing(store.tournament(name).config.get("plugins", {}), str(path), *groups)
+                    refuse_missing(stored_plugins(store.tournament(name).config), str(path), *groups)
 
 
 def _gone(database: Address, name: str) -> set[str]:
@@ -392,7 +393,6 @@ def _refuse_seeds(config: Config, sides: Collection[str]) -> None:
 
 Table = Callable[["Store", str], list[str]]
 Errors = dict[str, float]  # standard errors of ratings, Elo
-_DEVIATIONS = 1.96  # standard errors in the + and - of a list, which are 95 % confidence intervals
 _Ranks = dict[str, tuple[float, float | None]]  # rank, and rating if the order has one
 
 
@@ -471,7 +471,7 @@ def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[P
     lines = lines_by_name(store, made)
     ranks: _Ranks = {engine: (line.ordinal, line.rating) for engine, line in lines.items()}
     errors = {
-        engine: (line.plus + line.minus) / 2 / _DEVIATIONS
+        engine: (line.plus + line.minus) / 2 / NORMAL_95
         for engine, line in lines.items()
         if line.plus is not None and line.minus is not None
     }

@@ -35,6 +35,7 @@ from enginetour.interop.toml import ConfigDraft, read_toml
 from enginetour.model.errors import TourError, UsageRefused, usage_errors
 from enginetour.model.game import Entrant
 from enginetour.model.timecontrol import TimeControl, expected_seconds
+from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.reports.sheet import Sheet, format_count, format_duration
 from enginetour.reports.sprt import plan_sheet
 from enginetour.store.address import Address, database_of, workspace_of
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 
 _ERROR = 50.0  # Elo; standard deviation of known ratings whose errors are unknown, as of a list of another year
 _SPREAD = SimulationModel().spread
-_DEVIATIONS = 1.96  # standard errors in the + and - of a list, which are 95 % confidence intervals
 _FIRST = 6  # simulations after which only the best candidate of each format remains
 _FIRST_SHARE = 0.5  # largest share of the time for these simulations
 _MEASURED = 20  # games; with fewer games, the time control tells more about the duration
@@ -386,7 +386,7 @@ def _by_list(
         raise UsageRefused(what, place="--list", step="omit this engine, or omit --list")
     rated = [replace(entrant, rating=there[entrant.name].rating) for entrant in lineup.entrants]
     errors = [
-        (line.plus + line.minus) / 2 / _DEVIATIONS
+        (line.plus + line.minus) / 2 / NORMAL_95
         for line in there.values()
         if line.plus is not None and line.minus is not None
     ]

@@ -64,7 +64,7 @@ def _two(kind: Any, text: str) -> tuple[object, Any]:
 
 
 def _if_any(kind: Any, text: str) -> tuple[object, Any]:
-    """Return the type of a key that is missing if there is no value."""
+    """Return the type and the field of a key that the document leaves out if there is no value."""
     return kind, Field(default=None, description=text)
 
 
@@ -259,8 +259,8 @@ _Place = _type(
         "name": _about(str, "name of the entrant"),
         "points": _about(float, "points; a draw is 0.5"),
         "games": _about(int, "number of games"),
-        "unplayed": _if_any(float, "points from byes, included in `points`; missing: nobody had a bye"),
-        "odds": _if_any(int, "number of games at time odds; missing: nobody had such a game"),
+        "unplayed": _if_any(float, "points from byes, included in `points`; missing: no entrant had a bye"),
+        "odds": _if_any(int, "number of games at time odds; missing: no entrant had such a game"),
         "status": _about(str, "a word of the format: parked, withdrawn, ...; empty for none"),
     },
     "An entrant in the standings. The tie-breaks of the format are numbers under their codes.",

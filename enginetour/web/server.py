@@ -216,7 +216,7 @@ class _TimedConnection(HttpToolsProtocol):
         self.transport.abort()
 
     def on_response_complete(self) -> None:
-        """Note the time. If answers that nobody reads take too much memory, close the connections with the largest."""
+        """Note the time. If unread answers take too much memory, close the connections with the largest ones."""
         self._since = self.loop.time()
         super().on_response_complete()
         if self.unread:

@@ -397,7 +397,7 @@ def test_a_disk_that_hangs_holds_no_stop_up(
     assert words in told
 
 
-# A run whose words nobody reads, and one whose database another program holds: games go on, signals are heeded.
+# A run whose output is not read, or whose database is locked by another program, continues and accepts signals.
 
 SMALLEST_PIPE = 4096  # bytes, fcntl(2)
 QUIET_S = 0.5  # many games long

@@ -80,7 +80,7 @@ def test_a_long_wait_is_printed_every_five_minutes(capsys: pytest.CaptureFixture
     waits = "1 game waits until the machine is less busy, for at most"
     assert [line.partition(waits)[2] for line in told] == [" 25 min", " 20 min"]
     assert told[0].startswith("roundrobin · autumn · ")
-    loop.paused = True  # by request: nobody waits for a line
+    loop.paused = True  # as a pause command does: no line is expected
     for minute in range(12, 24):
         now[0] = 60.0 * minute
         lines.progress(loop)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.base import SYSTEMS, make_format, options_model, replay
-from enginetour.model.game import Entrant, Event, GameFinished, GameKey, Opening, Outcome, Pairing
+from enginetour.model.game import RESULTS, Entrant, Event, GameFinished, GameKey, Opening, Outcome, Pairing
 from enginetour.openings.choice import OpeningBook, OpeningScope, OpeningSettings, load_opening_book
-from enginetour.testing.formats import RESULTS, settings_of
+from enginetour.testing.formats import settings_of
 
 MOST_GAMES = 120
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from enginetour.model import plugins
-from enginetour.model.plugins import PluginRefused, Registry, plugins_used, refuse_missing
+from enginetour.model.plugins import PluginRefused, Registry, plugins_used, refuse_missing, stored_plugins
 
 GROUP = "enginetour.formats"
 
@@ -93,3 +93,10 @@ def test_a_missing_package_is_named(site: Path) -> None:
         refuse_missing({GROUP: {"two": "more-numbers 1.0", "six": "six 2.1"}}, "night")
     told = "night: the format 'six' is not installed; it is part of the package six 2.1. Hint: pip install six==2.1."
     assert str(refusal.value) == told
+
+
+@pytest.mark.parametrize("stored", ["", "[1]", "not JSON", '{"plugins": 3}', [], None, {"plugins": {GROUP: ["x"]}}])
+def test_a_damaged_definition_names_no_plug_in(stored: object) -> None:
+    """A configuration that cannot be read names no plug-in, and an undamaged one names its packages."""
+    assert stored_plugins(stored) == {}
+    assert stored_plugins({"plugins": {GROUP: {"x": "pack 1.0"}}, "more": 1}) == {GROUP: {"x": "pack 1.0"}}

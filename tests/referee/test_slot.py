@@ -160,7 +160,7 @@ def test_a_mistake_of_ours_is_a_failure_and_the_slot_goes_on(child: Child) -> No
 
 
 def test_events_are_dropped_when_nobody_reads_and_the_result_is_not(child: Child) -> None:
-    """Events are dropped if nobody reads; the result is not."""
+    """Events are dropped if no process reads them. The result is kept."""
     send(child, task("events"))
     until(lambda: waiting_bytes(pipe(child.stdout).fileno()) > 40_000)  # full: pages of 4 KiB with three frames each
     messages = [hear(child)]

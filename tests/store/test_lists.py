@@ -20,7 +20,7 @@ from enginetour.store import editions as editions_module
 from enginetour.store.careers import career
 from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import difference, publish
-from enginetour.store.lists import ADAPTIVE_PRIOR, rate_selection, tournament_rating_list
+from enginetour.store.lists import rate_selection, tournament_rating_list
 from enginetour.store.selection import select_games
 from enginetour.store.tournaments import Store
 from tests.support.databases import draft, record
@@ -43,21 +43,24 @@ def ratings(store: Store, as_of: str | None = None, **parts: object) -> dict[str
     return {row.name: row.rating for row in found.rows}
 
 
-@pytest.mark.parametrize(("system", "captioned"), [("adaptive", True), ("roundrobin", False)])
-def test_the_list_of_an_adaptive_tournament_has_its_prior(tmp_path: Path, system: str, captioned: bool) -> None:
-    """Only the list of an adaptive tournament has a prior of ± 350 Elo, and its caption says so."""
+@pytest.mark.parametrize(("system", "prior"), [("adaptive", 350.0), ("adaptive", 90.0), ("roundrobin", None)])
+def test_the_list_of_an_adaptive_tournament_has_its_prior(tmp_path: Path, system: str, prior: float | None) -> None:
+    """Only the list of an adaptive tournament has the prior of its settings, and its caption says so."""
     with Store.open(tmp_path / "t.db") as opened:
-        log = opened.create_tournament(replace(draft("cup", ("Fruit", "Toga")), system=system))
+        settings = {"goal": {"error": 10.0}, "prior": prior} if prior else {}
+        made = replace(draft("cup", ("Fruit", "Toga")), system=system, config={"format": settings})
+        log = opened.create_tournament(made)
         for outcome in (Outcome.WHITE, Outcome.WHITE, Outcome.BLACK):
             record(log, "Fruit", "Toga", outcome=outcome)
         found = tournament_rating_list(log, {})
-        prior: Any = GaussianPrior() if captioned else "auto"
+        used: Any = GaussianPrior(prior) if prior else "auto"
         assert [row.rating for row in found.rows] == [
-            row.rating for row in rating_list(log.pair_counts(), prior=prior).rows
+            row.rating for row in rating_list(log.pair_counts(), prior=used).rows
         ]
-        assert (ADAPTIVE_PRIOR in found.caption) == captioned
+        captions = [text for text in found.caption if text.startswith("adaptive tournament")]
+        assert [f"a prior of ± {prior:g} Elo" in text for text in captions] == ([True] if prior else [])
         plain = rating_list(log.pair_counts()).rows[0].rating
-        assert (found.rows[0].rating < plain) == captioned
+        assert (found.rows[0].rating < plain) == (prior is not None)
 
 
 def test_an_anchor_outlives_a_version_that_is_not_in_the_list(store: Store) -> None:

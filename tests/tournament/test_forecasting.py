@@ -167,7 +167,7 @@ def test_a_process_computes_the_forecast_of_the_command(tmp_path: Path, monkeypa
 
 
 def test_a_process_gets_the_lowest_priority() -> None:
-    """A process that has ended already is no error."""
+    """A process that has already ended is not an error."""
     with subprocess.Popen(["sleep", "60"]) as process:
         lower_priority(process.pid)
         assert os.getpriority(os.PRIO_PROCESS, process.pid) == 19

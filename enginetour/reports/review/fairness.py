@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import erfc, exp, gamma, sqrt
 
-from enginetour.model.game import GameFinished, Outcome
+from enginetour.model.game import RESULTS, GameFinished, Outcome
 from enginetour.model.task import EngineSpec
 from enginetour.openings.choice import stored_policy
 from enginetour.ratings.pentanomial import NORMAL_95
@@ -18,11 +18,9 @@ from enginetour.store.tables import GameConditions
 
 # Results by machine: Pearson's chi-square test.
 
-_MIN_EXPECTED = (
-    5.0  # games expected in each cell; with fewer the test is not valid (W. G. Cochran, Biometrics 10, 1954)
-)
+# Games expected in each cell; with fewer the test is not valid (W. G. Cochran, Biometrics 10, 1954).
+_MIN_EXPECTED = 5.0
 _WARNING_CHANCE = 0.01  # a smaller p-value causes a warning (chosen by enginetour)
-_RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +64,8 @@ def compare_hosts(games: Sequence[GameConditions]) -> HostComparison:
     """Compare the results of all machines. The games must not be at time odds."""
     cells = {machine: Counter(game.outcome for game in played) for machine, played in _by_machine(games).items()}
     rows = tuple((machine, counts.total()) for machine, counts in cells.items())
-    totals = [sum(counts[result] for counts in cells.values()) for result in _RESULTS]
-    seen = [(result, total) for result, total in zip(_RESULTS, totals, strict=True) if total]
+    totals = [sum(counts[result] for counts in cells.values()) for result in RESULTS]
+    seen = [(result, total) for result, total in zip(RESULTS, totals, strict=True) if total]
     whole = len(games)
     expected = {(machine, result): count * total / whole for machine, count in rows for result, total in seen}
     freedom = (len(rows) - 1) * (len(seen) - 1)
