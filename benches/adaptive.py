@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import log
 from statistics import median
-from typing import Literal
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from enginetour.ratings.design import Goal, Posterior, Truths, gains, informatio
 from enginetour.ratings.models import davidson_chances
 from enginetour.ratings.pairs import Index, Vector
 from enginetour.ratings.pentanomial import NORMAL_95
-from enginetour.ratings.priors import GaussianPrior
+from enginetour.ratings.priors import PRIOR_SD, GaussianPrior
 from enginetour.ratings.ratinglist import rating_list
 
 DRAWS, WHITE = 0.45, 20.0  # draws between equals, and White's advantage in Elo: the defaults of `SimulationModel`
@@ -414,7 +413,7 @@ def coverage(given: argparse.Namespace, entrants: int, spread: float) -> Iterato
         sd = np.sqrt(((centre @ covariance) * centre).sum(axis=-1))
         inside = np.abs(mode @ centre - truth) <= NORMAL_95 * sd
         ends = list(zip(end.counts[reached], truth, strict=True))
-        listed, plain = (np.array([_listed(fields, *each, prior) for each in ends]) for prior in (PRIOR, "auto"))
+        listed, plain = (np.array([_listed(fields, *each, prior=prior) for each in ends]) for prior in (True, False))
         right = _right(goal, mode, covariance, truth)
         figures = "".join(f"{_percent(each):>18}" for each in (inside, listed, plain, right.reshape(count, -1)))
         yield f"{name:<32}{reached.mean():>9.0%}{inside.size:>11}{figures}"
@@ -425,15 +424,19 @@ def _percent(hits: Truths) -> str:
     return f"{100 * hits.mean():.1f} ±{100 * hits.mean(axis=1).std() / len(hits) ** 0.5:.1f} %"
 
 
-def _listed(fields: Fields, counts: Vector, truth: Vector, prior: GaussianPrior | Literal["auto"]) -> list[bool]:
-    """Return for each engine whether the interval of a rating list contains its strength."""
+def _listed(fields: Fields, counts: Vector, truth: Vector, *, prior: bool) -> list[bool]:
+    """Return for each engine whether the interval of a rating list contains its strength.
+
+    With `prior`, it is the list of an adaptive tournament, otherwise the usual one of these games.
+    """
     rows = {
         (white, black): (int(counts[i, j, 0]), int(counts[i, j, 1]), int(counts[i, j, 2]))
         for i, white in enumerate(fields.names)
         for j, black in enumerate(fields.names)
         if counts[i, j].any()
     }
-    shown_rows = {row.name: row for row in rating_list(rows, prior=prior).rows}
+    terms = posterior(fields.names, counts, PRIOR).list_terms(PRIOR_SD) if prior else {}
+    shown_rows = {row.name: row for row in rating_list(rows, **terms).rows}
     found = []
     for name, own in zip(fields.names, truth.tolist(), strict=True):
         row = shown_rows[name]

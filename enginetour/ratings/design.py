@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log, pi, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +138,15 @@ class Posterior:
     def differences(self) -> tuple[Vector, Vector]:
         """Return the difference of each pair (row minus column) in Elo, and its variance in Elo^2."""
         return self.mode[..., :, None] - self.mode[..., None, :], _quadratic(self.covariance)
+
+    def list_terms(self, sd: float) -> dict[str, Any]:
+        """Return the arguments of `ratinglist.rating_list` for which the list of the same games is this posterior.
+
+        All ratings have the standard deviation `sd` before the first game, in Elo.
+        """
+        point = float(self.point)
+        terms = {"model": "davidson", "advantage": float(self.advantage) / point, "draw": float(self.draw)}
+        return {**terms, "prior": GaussianPrior(sd / point)}
 
     def variances(self) -> Vector:
         """Return the variance of each rating relative to the average of all, in Elo^2."""

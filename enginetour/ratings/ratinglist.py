@@ -276,7 +276,8 @@ def _rating_units(
         notes.append(f"phantom draws are added: {prior.weight:g} per engine, against a rating of {prior.about:g}")
     elif isinstance(prior, GaussianPrior) and not isinstance(prior.sd, Mapping):
         about = "the loose anchors" if terms.loose else "the pool mean" if prior.mean is None else "the given means"
-        notes.append(f"a Gaussian prior is used: standard deviation {prior.sd:g} around {about}")
+        unit = "" if terms.model == "logistic" else " points of the model"
+        notes.append(f"a Gaussian prior is used: standard deviation {prior.sd:g}{unit} around {about}")
     for pool in found:
         if not isinstance(prior, str):
             spread = prior.sd if isinstance(prior, GaussianPrior) else {}

@@ -16,7 +16,7 @@ from enginetour.model.game import Outcome, StandingsRow
 from enginetour.model.timecontrol import describe_time_classes
 from enginetour.ratings.grades import Scale
 from enginetour.ratings.incremental import Lineage, RatedGame, Version, lineage
-from enginetour.ratings.pairs import Pairs
+from enginetour.ratings.pairs import Pairs, pairs_of
 from enginetour.ratings.priors import GaussianPrior, LooseAnchor, parse_loose_anchor, parse_prior
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row, bubble_rating_order, incremental_list, rating_list
 from enginetour.store.games import TournamentReader, describe_scores, scores_at_odds
@@ -60,38 +60,39 @@ def games_of_tournament(log: TournamentReader) -> dict[str, Any]:
     return {"tournaments": (f"{log.name} #{log.edition}",)} | ({"variant": variant} if variant else {})
 
 
-def _adaptive_prior(log: TournamentReader) -> GaussianPrior | None:
-    """Return the prior with which an adaptive tournament chose its games, or None for other tournaments."""
+def _adaptive_terms(log: TournamentReader, pairs: Pairs) -> tuple[dict[str, Any], list[str]]:
+    """Return the terms of a list that is the posterior of `ratings/design.py`, and a remark for its caption.
+
+    Both are empty if the tournament is not adaptive.
+    """
     if log.is_import or log.system != "adaptive":
-        return None
-    from enginetour.formats.adaptive import Adaptive  # here, because the lists of other formats do not need it
+        return {}, []
+    # Here, because the lists of other formats do not need them.
+    from enginetour.formats.adaptive import Adaptive
+    from enginetour.ratings.design import posterior
 
     format_ = format_of(log)
     assert isinstance(format_, Adaptive)
-    return GaussianPrior(format_.options.prior)
+    sd = format_.options.prior
+    known = posterior(pairs.names, pairs.dense(), GaussianPrior(sd))
+    remark = (
+        f"adaptive tournament: the ratings have a prior of ± {sd:g} Elo (one standard deviation) around their average. "
+        "Without a prior, intervals would be too narrow, because the results decided when the tournament ended"
+    )
+    return known.list_terms(sd), [remark]
 
 
 def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:
     """Compute the maximum-likelihood list of one tournament. `anchor` maps engines to fixed ratings.
 
-    The list of an adaptive tournament has the prior with which its games were chosen. Without it, the intervals after
-    the stop are too narrow (``python -m benches adaptive``).
+    The list of an adaptive tournament has the model and the prior with which its games were chosen. With others, the
+    intervals after the stop are too narrow (``python -m benches adaptive --only coverage``).
     """
-    names = [entrant.name for entrant in log.entrants]
-    counts = log.pair_counts()
-    rated = {name for pair in counts for name in pair}
+    pairs = pairs_of(log.pair_counts(), [entrant.name for entrant in log.entrants])
+    rated = {name for name, games in zip(pairs.names, pairs.played, strict=True) if games}
     anchors = {name: rating for name, rating in anchor.items() if name in rated}
-    prior = _adaptive_prior(log)
-    found = rating_list(
-        counts, prior=prior or "auto", anchors=anchors, names=names, openings=pentanomials_of_tournament(log)
-    )
-    more = []
-    if prior is not None:
-        more.append(
-            f"adaptive tournament: the ratings have a prior of ± {prior.sd:g} Elo (one standard deviation) around "
-            "their average. Without a prior, intervals would be too narrow, because the results decided when the "
-            "tournament ended"
-        )
+    terms, more = _adaptive_terms(log, pairs)
+    found = rating_list(pairs, anchors=anchors, openings=pentanomials_of_tournament(log), **terms)
     if apart := log.scores_at_odds():
         more.append(describe_scores(apart))
     return replace(found, caption=(*found.caption, *more)) if more else found
