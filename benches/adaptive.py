@@ -16,15 +16,14 @@ import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import log
 from statistics import median
 
 import numpy as np
 
 from enginetour.formats.base import make_format, options_model
-from enginetour.formats.simulation import Population, SimulationModel, simulate
-from enginetour.model.game import Entrant, Outcome
+from enginetour.formats.simulation import DavidsonModel, Population, SimulationModel, draw_population, simulate
+from enginetour.model.game import Entrant, GameFinished, Outcome
 from enginetour.ratings.design import Goal, Posterior, Truths, gains, information, permitted, posterior, progress
 from enginetour.ratings.models import davidson_chances
 from enginetour.ratings.pairs import Index, Vector
@@ -463,40 +462,32 @@ def _right(goal: Goal, mode: Vector, covariance: Vector, truth: Vector) -> Truth
     return np.asarray(np.abs(mode - mode.mean(axis=1, keepdims=True) - truth) <= goal.wanted).ravel()
 
 
+SPEEDS = ({"error": 10}, {"los": 0.95}, {"top": 3, "los": 0.95}, {"entrant": "E00", "error": 8})
+
+
 def speed(entrants: int = 64) -> Iterator[str]:
-    """Return the CPU time of one choice: posterior after one more encounter, progress, gains and permitted pairs."""
-    fields = Fields(1, entrants, 250.0, 1)
-    counts = np.zeros((1, entrants, entrants, 3))
-    order = cycles(fields)
-    start = posterior(fields.names, counts, PRIOR)
-    for _ in range(60):
-        for pick in order(start, counts[..., 0]):
-            fields.play(counts, pick)
-    start = posterior(fields.names, counts[0], PRIOR)
-    fields.play(counts, order(start, counts[..., 0])[0])
-    encounters, pending = counts[0].sum(axis=-1), np.zeros((entrants, entrants))
-    pending[0, 1] = pending[1, 0] = 1
-    yield f"\nCPU time of a choice, {entrants} entrants, {int(counts.sum())} games, 2 concurrent encounters"
-    for goal in (Goal(error=10), Goal(los=0.95), TOP, Goal(entrant="E00", error=8)):
-        parts: dict[str, Callable[[], object]] = {
-            "posterior": lambda: posterior(fields.names, counts[0], PRIOR, start),
-            "progress": partial(progress, start, goal),
-            "gains": partial(gains, start, goal, pending),
-            "permitted": lambda: permitted(encounters + encounters.T),
-        }
-        taken = {name: _cpu(act) for name, act in parts.items()}
-        each = ", ".join(f"{name} {value:.2f}" for name, value in taken.items())
-        yield f"{goal.kind:<10}{sum(taken.values()):>6.2f} ms ({each})"
+    """Return the CPU time of the format for each encounter: its choice, and the results of its two games.
 
-
-def _cpu(act: Callable[[], object]) -> float:
-    """Return the median CPU time in ms."""
-    taken = []
-    for _ in range(100):
-        begun = time.process_time()
-        act()
-        taken.append(1000 * (time.process_time() - begun))
-    return median(taken)
+    Each goal is played until it is reached, or for one cycle of a round robin.
+    """
+    yield f"\nCPU time of the format for an encounter, {entrants} entrants"
+    field = draw_population(SimulationModel(spread=250.0), entrants, "1")
+    population = Population(field.entrants, field.strengths, DavidsonModel(), "1")
+    for goal in SPEEDS:
+        named = goal | ({"entrant": population.entrants[0].name} if "entrant" in goal else {})
+        format_ = make_format("adaptive", options_model("adaptive").model_validate({"goal": named}), 1)
+        state, taken, games = format_.start(population.entrants), list[float](), 0
+        while games < entrants * (entrants - 1):
+            begun = time.process_time()
+            offers = format_.offers(state)
+            for pairing in offers:
+                state = format_.step(state, GameFinished(pairing, population.outcome(pairing)))
+            if not offers:
+                break
+            games += len(offers)
+            taken.append(1000 * (time.process_time() - begun) / (len(offers) / 2))
+        text = " ".join(f"{key}={value}" for key, value in goal.items())
+        yield f"{text:<24}{median(taken):>6.2f} ms (most {max(taken):.2f} ms, {games} games)"
 
 
 def main(arguments: Sequence[str]) -> None:
