@@ -9,6 +9,7 @@ calibration of forecasts and the rules of adaptive tournaments are separate: see
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -26,7 +27,7 @@ from benches.importing import importing
 from benches.incremental import incremental
 from benches.matches import matches
 from benches.matching import matching
-from benches.measure import Settings
+from benches.measure import Settings, load
 from benches.pages import pages
 from benches.planning import planning
 from benches.rating import rating
@@ -80,6 +81,7 @@ def main() -> None:
         "--forfeits", type=int, default=200, help="games in which time losses are counted, even (default %(default)s)"
     )
     parser.add_argument("--kills", type=int, default=30, help="thinking engines to kill, even (default %(default)s)")
+    parser.add_argument("--load", action="store_true", help="run one busy process per processor beside the benchmarks")
     parser.add_argument("--folder", type=Path, help="directory of the databases (default: the temporary directory)")
     given = parser.parse_args()
     if unknown := sorted(set(given.parts) - set(PARTS)):
@@ -125,9 +127,10 @@ def main() -> None:
             "plan": lambda: planning(settings),
             "next": encounters,
         }
-        for name in given.parts or PARTS:
-            for line in parts[name]():
-                print(line, flush=True)
+        with load(len(os.sched_getaffinity(0)) if given.load else 0):
+            for name in given.parts or PARTS:
+                for line in parts[name]():
+                    print(line, flush=True)
 
 
 main()

@@ -2,7 +2,8 @@
 
 *Latency*: time from one engine's move until the other engine receives `go`, recorded by the engines. *Own CPU*: CPU
 time of all processes of the runner without the engines, per ply, as the difference of a long and a short match.
-*Start*: time from the command to the first `go`. *End*: time from the last move to the end of the command.
+*Start*: time from the command to the first `go`. *End*: time from the last move to the end of the command. With
+`--load`, all of it is measured on a busy machine.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ def matches(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
         if shape == SHAPES[0]:
             for measure, show in (
                 ("games", a_second),
+                ("games without start and end", a_second),
                 ("start to first go", seconds),
                 ("last move to exit", seconds),
             ):
@@ -89,6 +91,7 @@ def _measured(runner: Runner, shape: Shape, program: tuple[str, ...], folder: Pa
         "gap": median(free.relay_gaps(stamps)),
         "cpu": (long - short) / (many - few),
         "games": played.seconds / games,
+        "games without start and end": (last - first) / 1e9 / games,
         "start to first go": (first - played.begun) / 1e9,
         "last move to exit": (played.ended - last) / 1e9,
     }
