@@ -364,14 +364,16 @@ def plan_sheet(
         }
         for one in proposals
     ]
-    counts = sorted({one.nights for one in proposals})
-    basis += f"; {' to '.join(map(str, counts[:: max(1, len(counts) - 1)]))} simulations of each format"
+    nights = [one.nights for one in proposals]
+    basis += f"; {nights[0]} simulations of {proposals[0].candidate.system}"
+    if len(nights) > 1:
+        basis += f", at least {min(nights[1:])} of each other format"
     notes = [basis, _goal_note(proposals[0].goal, proposals[0]), *_doubt_note(proposals[0])]
     if needs:
         notes.append("too long: " + ", ".join(f"{system} ({length:.1f} h)" for system, length in needs.items()))
     if late:
         notes.append(f"not simulated in time: {', '.join(late)}")
-    if counts[0] < _ENOUGH:
+    if min(nights) < _ENOUGH:
         notes.append(
             f"warning: the figures are rough with fewer than {_ENOUGH} simulations; plan again on an idle machine"
         )

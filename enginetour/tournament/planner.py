@@ -55,7 +55,10 @@ if TYPE_CHECKING:
 _ERROR = 50.0  # Elo; standard deviation of known ratings whose errors are unknown, as of a list of another year
 _SPREAD = SimulationModel().spread
 _FIRST = 6  # simulations after which only the best candidate of each format remains
-_FIRST_SHARE = 0.5  # largest share of the time for these simulations
+_FIRST_SHARE = 0.4  # largest share of the time for these simulations
+_SECOND_SHARE = (
+    0.6  # share of the time after which only the best format is simulated, because its figures are a promise
+)
 _MEASURED = 20  # games; with fewer games, the time control tells more about the duration
 
 
@@ -210,19 +213,22 @@ def plan_night(
         raise UsageRefused(what, place="--hours", step=f"use at least {least:.2g} hours")
     played: dict[int, dict[int, Played]] = {}
     best: list[Proposal] = []
-    chosen, done = [*range(len(candidates))], 0
+    kept = chosen = [*range(len(candidates))]
+    done = 0
     systems = len({candidate.system for candidate in candidates})
     total = min(_FIRST, most) * len(candidates) + systems * max(0, most - _FIRST)
     with _Players(made.night, candidates, processes) as players:
-        for numbers, share in ((range(min(_FIRST, most)), _FIRST_SHARE), (range(_FIRST, most), 1.0)):
-            tasks = [(index, number) for number in numbers for index in chosen]
+        stages = (min(_FIRST, most), _FIRST_SHARE), (most, _SECOND_SHARE), (most, 1.0)
+        for stage, (count, share) in enumerate(stages):
+            tasks = [(at, number) for number in range(count) for at in chosen if number not in played.get(at, {})]
             for (index, number), result in players.play(tasks, begun + share * limit, begun + limit):
                 done += 1
                 progress(min(1.0, max(done / total, (time.monotonic() - begun) / limit)))
                 if result is not None:
                     played.setdefault(index, {})[number] = result
-            best = best_of_systems([_proposal(made.night, candidates[at], played[at]) for at in chosen if at in played])
-            chosen = [candidates.index(proposal.candidate) for proposal in best]
+            best = best_of_systems([_proposal(made.night, candidates[at], played[at]) for at in kept if at in played])
+            kept = [candidates.index(proposal.candidate) for proposal in best]
+            chosen = kept[:1] if stage else kept
     if not best:
         raise UsageRefused("no simulation has finished in time", place="plan", step="use fewer hours or engines")
     progress(1.0)
