@@ -56,9 +56,8 @@ _ERROR = 50.0  # Elo; standard deviation of known ratings whose errors are unkno
 _SPREAD = SimulationModel().spread
 _FIRST = 6  # simulations after which only the best candidate of each format remains
 _FIRST_SHARE = 0.4  # largest share of the time for these simulations
-_SECOND_SHARE = (
-    0.6  # share of the time after which only the best format is simulated, because its figures are a promise
-)
+# Share of the time after which only the best format is simulated, because its figures are shown as the prediction.
+_SECOND_SHARE = 0.6
 _MEASURED = 20  # games; with fewer games, the time control tells more about the duration
 
 
