@@ -210,24 +210,17 @@ def plan_night(
         least = min(needs.values())
         what = f"the hours allow {format_count(made.night.games, 'game')}, too few for any format"
         raise UsageRefused(what, place="--hours", step=f"use at least {least:.2g} hours")
-    played: dict[int, dict[int, Played]] = {}
-    best: list[Proposal] = []
-    kept = chosen = [*range(len(candidates))]
-    done = 0
+    found = _Comparison(made.night, candidates, most)
     systems = len({candidate.system for candidate in candidates})
-    total = min(_FIRST, most) * len(candidates) + systems * max(0, most - _FIRST)
+    total, done = min(_FIRST, most) * len(candidates) + systems * max(0, most - _FIRST), 0
     with _Players(made.night, candidates, processes) as players:
-        stages = (min(_FIRST, most), _FIRST_SHARE), (most, _SECOND_SHARE), (most, 1.0)
-        for stage, (count, share) in enumerate(stages):
-            tasks = [(at, number) for number in range(count) for at in chosen if number not in played.get(at, {})]
+        for tasks, share in found.stages():
             for (index, number), result in players.play(tasks, begun + share * limit, begun + limit):
                 done += 1
                 progress(min(1.0, max(done / total, (time.monotonic() - begun) / limit)))
                 if result is not None:
-                    played.setdefault(index, {})[number] = result
-            best = best_of_systems([_proposal(made.night, candidates[at], played[at]) for at in kept if at in played])
-            kept = [candidates.index(proposal.candidate) for proposal in best]
-            chosen = kept[:1] if stage else kept
+                    found.played.setdefault(index, {})[number] = result
+    best = found.ranked()
     if not best:
         raise UsageRefused("no simulation has finished in time", place="plan", step="use fewer hours or engines")
     progress(1.0)
@@ -236,8 +229,49 @@ def plan_night(
     return replace(made, proposals=tuple(best), needs=needs, late=tuple(late))
 
 
-def _proposal(night: Night, candidate: Candidate, played: Mapping[int, Played]) -> Proposal:
-    return Proposal.of(candidate, night, [played[number] for number in sorted(played)])
+class _Comparison:
+    """The candidates, and their simulated nights by index and number. The luck of a night is the same for all."""
+
+    def __init__(self, night: Night, candidates: Sequence[Candidate], most: int) -> None:
+        self.played: dict[int, dict[int, Played]] = {}
+        self._night, self._candidates, self._most = night, candidates, most
+        self._kept = [*range(len(candidates))]
+        self._begun: set[_Task] = set()
+
+    def ranked(self) -> list[Proposal]:
+        """Return the best candidate of each format, best first."""
+        nights = ((self._candidates[at], self.played[at]) for at in self._kept if at in self.played)
+        return best_of_systems(
+            [Proposal.of(each, self._night, [played[number] for number in sorted(played)]) for each, played in nights]
+        )
+
+    def stages(self) -> Iterator[tuple[Iterator[_Task], float]]:
+        """Yield the tasks of each stage, and the share of the time at whose end no task of the stage is begun.
+
+        First all candidates are simulated, then the best one of each format, then the best one of all at that time.
+        """
+        yield self._tasks(range(min(_FIRST, self._most))), _FIRST_SHARE
+        self._kept = self._best()
+        yield self._tasks(range(self._most)), _SECOND_SHARE
+        yield self._promising(), 1.0
+
+    def _best(self) -> list[int]:
+        return [self._candidates.index(proposal.candidate) for proposal in self.ranked()]
+
+    def _tasks(self, numbers: Iterable[int]) -> Iterator[_Task]:
+        for task in ((at, number) for number in numbers for at in self._kept):
+            if task not in self._begun:
+                self._begun.add(task)
+                yield task
+
+    def _promising(self) -> Iterator[_Task]:
+        """Yield tasks of the candidate that is best when they begin, until it has all of them."""
+        while best := self._best():
+            tasks = [task for number in range(self._most) if (task := (best[0], number)) not in self._begun][:_FIRST]
+            if not tasks:
+                return
+            self._begun.update(tasks)
+            yield from tasks
 
 
 # Engines, ratings, and the duration of a game.
