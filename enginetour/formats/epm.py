@@ -33,7 +33,8 @@ from enginetour.formats.starts import ABSENCE, Starting, StartingOptions
 
 # EPM: floats from the middle of odd groups, then backtracking with a pointer into each member's list of opponents.
 #
-# 1  from the top, in each odd group the member nearest the middle floats to the member nearest the middle of the next
+# 1  the groups are visited from the top; from an odd group, the member nearest the middle floats to the next group,
+#    where it meets the member nearest the middle
 # 2  each member has a list of unmet opponents, ordered by weight, and a pointer into this list
 # 3  the highest unpaired member moves its pointer to the first free opponent, and the pair is stored
 # 4  if it has no free opponent left, the last pair is undone, its higher member continues with its list, and the

@@ -108,7 +108,7 @@ class SlotProcess:
         self.starting = 0  # number of engines that may be starting in it
         self.leaving = False
         self.left_unasked = False  # it closed its output, although it was not asked to end
-        self.broken = False  # its output has data that it cannot have sent
+        self.broken = False  # its output contains data that a slot never sends
         self.signals: list[tuple[float, int]] = []  # (CLOCK_MONOTONIC s, signal) to send
         self.scratch = make_scratch(tag)
         engines = settings.cores.engines(index) if settings.cores else ()

@@ -269,7 +269,7 @@ class Watcher:
         """Receive a message for the user."""
 
     def withdrawn(self, name: str, why: str) -> None:
-        """Receive the withdrawal of an engine by the run, which is already in the log."""
+        """Receive the name of an engine that the run has withdrawn. The withdrawal is already in the log."""
 
     def turn(self, scheduler: Scheduler) -> None:
         """Act before games start, for example stop the run."""

@@ -418,7 +418,7 @@ _Playing = _type(
         "variant": _about(str, "variant of the game"),
         "fen": _about(str | None, "first position; null: the initial position"),
         "moves": _about(list[str], "moves in UCI notation, including those of the opening"),
-        "ply": _if_any(int, "number of the last ply; missing until the first move after the opening, as all others"),
+        "ply": _if_any(int, "number of the last ply; this key and the next ones are missing before the first move"),
         "uci": _if_any(str, "the last move in UCI notation"),
         "san": _if_any(str, "the last move in SAN"),
         **{name: _if_any(int | None, text) for name, text in _SEARCHED.items()},
@@ -561,7 +561,7 @@ _MODEL = {
     "anchors": "fixed ratings by engine",
     "level": "what fixes the level of the ratings",
     "skipped": "number of games that do not count",
-    "caption": "lines below the list",
+    "caption": "notes below the list",
 }
 _LIST_PARTS = _parts(ratinglist.RatingList, "rows unrated anchors", games="number of games that count", **_MODEL)
 Ratings = _document(
