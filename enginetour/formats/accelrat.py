@@ -17,7 +17,7 @@ from enginetour.formats.pairing.gorounds import (
     MILLI,
     Pairs,
     Restrictions,
-    assign_colours,
+    assign_colors,
     best_round,
     current_ratings,
     gopair_bye,
@@ -149,7 +149,7 @@ class AccelRat(PairingSystem):
                 "dead end when pairing from the top: the round with the smallest sum of undesirability is used",
                 *broken,
             )
-        return Paired(assign_colours(field, pairs, "accelrat"), byes, guarantee, remarks)
+        return Paired(assign_colors(field, pairs, "accelrat"), byes, guarantee, remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """Return the parts of the undesirability as negative values."""

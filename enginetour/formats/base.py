@@ -436,28 +436,28 @@ class RatingHandicap(BaseModel):
         return replace(paired, boards=tuple(boards))
 
 
-def without_odds_colours(field: Field) -> Field:
+def without_odds_colors(field: Field) -> Field:
     """Return the field without the colors of handicap games, because the rating decided these colors."""
     history = tuple(
-        tuple(replace(turn, colour=NEITHER) if turn.handicap else turn for turn in row) for row in field.history
+        tuple(replace(turn, color=NEITHER) if turn.handicap else turn for turn in row) for row in field.history
     )
     return replace(field, history=history)
 
 
-class ColourOptions(BaseModel):
-    """Settings of formats in which `colours_by` decides who has White; the keys `swap` and `reverse` are errors."""
+class ColorOptions(BaseModel):
+    """Settings of formats in which `colors_by` decides who has White; the keys `swap` and `reverse` are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True, validate_default=True)
 
-    colours_by: ClassVar[str] = "the balance of colors so far"
+    colors_by: ClassVar[str] = "the balance of colors so far"
 
     @model_validator(mode="before")
     @classmethod
-    def _colour_keys(cls, settings: object) -> object:
+    def _color_keys(cls, settings: object) -> object:
         for key in ("swap", "reverse"):
             if isinstance(settings, Mapping) and key in settings and key not in cls.model_fields:
                 raise ValueError(
                     f"{key} is only for match, roundrobin, gauntlet and scheveningen; "
-                    f"here {cls.colours_by} decides who has White. Hint: remove {key}"
+                    f"here {cls.colors_by} decides who has White. Hint: remove {key}"
                 )
         return settings

@@ -14,15 +14,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field as Setting
 
-from enginetour.formats.base import ColourOptions, GamesOfMatch, RoundsByName
+from enginetour.formats.base import ColorOptions, GamesOfMatch, RoundsByName
 from enginetour.formats.pairing.field import BLACK, Board, Field, Kind, Member, Paired, Turn
 from enginetour.formats.rounds import PairingSystem, StartingGroup
 
 
-class KnockoutOptions(ColourOptions):
+class KnockoutOptions(ColorOptions):
     """Settings of all knockout formats; the number of entrants determines the number of rounds."""
 
-    colours_by: ClassVar[str] = "the bracket"
+    colors_by: ClassVar[str] = "the bracket"
     scoring: ClassVar[str] = "games"
     placement: ClassVar[tuple[str, ...]] = ()
     unplayed: ClassVar[Literal["preset"]] = "preset"
@@ -145,7 +145,7 @@ class Knockout(PairingSystem):
     def duel(self, pair: tuple[int, int], seen: PlayedRound, names: Sequence[Member]) -> KnockoutMatch:
         """Return the result of a match; if an entrant withdrew during the match, the other one advances."""
         white, black = sorted(pair, reverse=True)
-        if seen.row[white].colour == BLACK:
+        if seen.row[white].color == BLACK:
             white, black = black, white
         turns = seen.row[white], seen.row[black]
         extra = turns[0].games - self.options.games_per_pairing

@@ -16,7 +16,7 @@ from typing import Literal, Self
 from pydantic import Field as Setting
 from pydantic import ValidationInfo, field_validator
 
-from enginetour.formats.base import ColourOptions, FormatState, GamesOfMatch
+from enginetour.formats.base import ColorOptions, FormatState, GamesOfMatch
 from enginetour.formats.pairing.persistent import Map
 from enginetour.formats.pairing.schedule import GameSchedule, games_per_opening, match_games, window_size
 from enginetour.formats.pairing.standings import Grid, Scored, table, total, with_game
@@ -24,7 +24,7 @@ from enginetour.formats.pairing.tiebreaks import NOTHING, Tally, against
 from enginetour.model.game import GameKey, Outcome, Pairing, StandingsRow
 
 
-class BubbleOptions(ColourOptions):
+class BubbleOptions(ColorOptions):
     """Settings of the bubble; the defaults are Muller's values (10, 15, 5) with one game per match."""
 
     size: int = Setting(default=10, ge=2, description="Number of engines in the section, which plays round robins.")

@@ -21,7 +21,7 @@ from enginetour.formats.pairing.dutch_criteria import (
     Bye,
     PlayerCard,
     check_pair,
-    colour_of_first,
+    color_of_first,
     entered,
     player_cards,
     settle_bye,
@@ -180,7 +180,7 @@ class LegalRounds:
             family = field.members[one.place].family
             for j, other in enumerate(cards[:i]):
                 self.met[i, j] = self.met[j, i] = field.meetings[one.place].get(other.place, 0)
-                clash = one.colours.clashes(other.colours) and not (one.top or other.top)
+                clash = one.colors.clashes(other.colors) and not (one.top or other.top)
                 self.clash[i, j] = self.clash[j, i] = clash
                 kin = forbid_family and family != "" and family == field.members[other.place].family
                 self.kin[i, j] = self.kin[j, i] = kin
@@ -240,43 +240,43 @@ EVEN = "each match has both colors, so color rules do not apply; this is not FID
 def pair_dutch(
     field: Field,
     *,
-    initial_colour: int = WHITE,
+    initial_color: int = WHITE,
     accelerated: int = 0,
-    colour_blind: bool = False,
+    color_blind: bool = False,
     forbid_family: bool = False,
     strict: bool = False,
 ) -> Paired:
     """Return the next round by the Dutch system, with boards in the order of their higher entrant.
 
-    `initial_colour` is the color of the first entrant in round 1; `accelerated` is the number of accelerated rounds
-    (Baku). With `colour_blind`, each match has both colors, so colors do not count. Raises Unpairable only if `strict`
+    `initial_color` is the color of the first entrant in round 1; `accelerated` is the number of accelerated rounds
+    (Baku). With `color_blind`, each match has both colors, so colors do not count. Raises Unpairable only if `strict`
     is set and no legal round exists.
     """
-    there = player_cards(field, accelerated, colour_blind=colour_blind)
+    there = player_cards(field, accelerated, color_blind=color_blind)
     law = LegalRounds(field, there, forbid_family=forbid_family)
     face, legal = law.face(strict=strict)
     face, bye = settle_bye(face, there)
     pairs, mates = pair_brackets(face, there, bye)
     rests = [(mates[-1], len(there))] if bye else []
-    seats = _colours(field, initial_colour)
+    seats = _colors(field, initial_color)
     boards = tuple(Board(*seats(there[one], there[other])) for one, other in sorted(pairs))
     byes = tuple(there[one].place for one, _ in rests)
     guarantee = "; ".join(
-        text for text, applies in ((BREACH, not legal), (CERTIFIED, True), (EVEN, colour_blind)) if applies
+        text for text, applies in ((BREACH, not legal), (CERTIFIED, True), (EVEN, color_blind)) if applies
     )
-    remarks = law.remarks(sorted(pairs) + rests) + ((EVEN,) if colour_blind else ())
+    remarks = law.remarks(sorted(pairs) + rests) + ((EVEN,) if color_blind else ())
     return Paired(boards, byes, guarantee, remarks, accelerated)
 
 
 def explain(
-    field: Field, one: int, other: int, *, accelerated: int = 0, colour_blind: bool = False
+    field: Field, one: int, other: int, *, accelerated: int = 0, color_blind: bool = False
 ) -> list[tuple[str, bool, str]]:
     """Return for each criterion its name, whether the pair meets it, and its number in FIDE C.04.3."""
-    pair = [card for card in player_cards(field, accelerated, colour_blind=colour_blind) if card.place in (one, other)]
-    return [("not met before", not field.met(one, other), "C1"), *check_pair(pair, colour_blind=colour_blind)]
+    pair = [card for card in player_cards(field, accelerated, color_blind=color_blind) if card.place in (one, other)]
+    return [("not met before", not field.met(one, other), "C1"), *check_pair(pair, color_blind=color_blind)]
 
 
-def _colours(field: Field, initial: int) -> Callable[[PlayerCard, PlayerCard], tuple[int, int]]:
+def _colors(field: Field, initial: int) -> Callable[[PlayerCard, PlayerCard], tuple[int, int]]:
     """Return a function that seats a pair as (White, Black).
 
     Pairing numbers are counted among the entrants so far, because late entrants change which numbers are odd.
@@ -285,13 +285,13 @@ def _colours(field: Field, initial: int) -> Callable[[PlayerCard, PlayerCard], t
 
     def seats(first: PlayerCard, second: PlayerCard) -> tuple[int, int]:
         without = initial if number[first.place] % 2 else -initial
-        white = colour_of_first(first.colours, second.colours, without) == WHITE
+        white = color_of_first(first.colors, second.colors, without) == WHITE
         return (first.place, second.place) if white else (second.place, first.place)
 
     return seats
 
 
-COLOURS = {"white": WHITE, "black": BLACK}
+COLORS = {"white": WHITE, "black": BLACK}
 
 
 class DutchOptions(RoundsOptions):
@@ -300,7 +300,7 @@ class DutchOptions(RoundsOptions):
     rounds: int = Setting(
         default=7, ge=1, le=1000, description="Number of rounds; in the last round the color rules are relaxed."
     )
-    initial_colour: Literal["lot", "white", "black"] = Setting(
+    initial_color: Literal["lot", "white", "black"] = Setting(
         default="lot",
         description="Color of the first entrant in round 1; lot: random, from the seed of the tournament, as in FIDE "
         "C.04.3.",
@@ -333,9 +333,9 @@ class Dutch(PairingSystem):
         lot = (WHITE, BLACK)[Dice(field.seed, "dutch", "initial colour").below(2)]
         return pair_dutch(
             field,
-            initial_colour=COLOURS.get(options.initial_colour, lot),
+            initial_color=COLORS.get(options.initial_color, lot),
             accelerated=self._accelerated,
-            colour_blind=options.games_per_pairing > 1,
+            color_blind=options.games_per_pairing > 1,
             forbid_family=options.forbid_family,
             strict=options.strict,
         )
@@ -365,5 +365,5 @@ class Dutch(PairingSystem):
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """Return each criterion for a single pair; criteria for a whole bracket are not included."""
         blind = self.options.games_per_pairing > 1
-        found = explain(field, one, other, accelerated=self._accelerated, colour_blind=blind)
+        found = explain(field, one, other, accelerated=self._accelerated, color_blind=blind)
         return tuple(Reason(name, int(met), 1, f"FIDE C.04.3 {number}") for name, met, number in found)

@@ -22,7 +22,7 @@ from enginetour.formats.pairing.gorounds import (
     Pairs,
     Restrictions,
     Worth,
-    assign_colours,
+    assign_colors,
     best_round,
     group_of,
     score_groups,
@@ -202,10 +202,10 @@ class Epm(Starting):
         except TooLong:
             pairs, why = None, f"no valid round in {self.options.steps} steps"
         if pairs is not None:
-            return Paired(assign_colours(field, pairs, "epm"), byes, "by rule (exhaustive search)")
+            return Paired(assign_colors(field, pairs, "epm"), byes, "by rule (exhaustive search)")
         pairs, broken = best_round(field, order, worth, bars)
         remarks = (f"{why}: all pairs are matched at once, with the same weights", *broken)
-        return Paired(assign_colours(field, pairs, "epm"), byes, f"fallback: {why}; {CERTIFIED}", remarks)
+        return Paired(assign_colors(field, pairs, "epm"), byes, f"fallback: {why}; {CERTIFIED}", remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """Return the criteria for the order of the lists of opponents, with their values for this pair."""

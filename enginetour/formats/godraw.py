@@ -23,7 +23,7 @@ from enginetour.formats.pairing.gorounds import (
     CERTIFIED,
     Pairs,
     Restrictions,
-    assign_colours,
+    assign_colors,
     best_round,
     candidates,
     group_of,
@@ -42,11 +42,11 @@ class Stuck(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One attempt to draw a round; `colours` is false if each match has both colors."""
+    """One attempt to draw a round; `colors` is false if each match has both colors."""
 
     field: Field
     bars: Restrictions
-    colours: bool
+    colors: bool
     dice: Dice
 
     def bye(self, there: Sequence[int]) -> int:
@@ -91,7 +91,7 @@ class Draw:
         )
         fits = [member for member in next(filter(None, apart), []) if self.bars.allow(self.field, one, member)]
         rest = [member for member in group if member != one]
-        return one, self._one(self._other_colour(one, fits or self._free(one, rest)))
+        return one, self._one(self._other_color(one, fits or self._free(one, rest)))
 
     def _families(self, members: list[int]) -> list[list[int]]:
         return self._buckets(members, lambda member: self.field.members[member].family.casefold())
@@ -103,8 +103,8 @@ class Draw:
             buckets.setdefault(name(member), []).append(member)
         return sorted(self.dice.shuffled(list(buckets.values())), key=len, reverse=True)
 
-    def _other_colour(self, one: int, members: list[int]) -> list[int]:
-        if not self.colours:
+    def _other_color(self, one: int, members: list[int]) -> list[int]:
+        if not self.colors:
             return members
         wanted = self._wanted(one)
         return [member for member in members if self._wanted(member) != wanted] or members
@@ -153,7 +153,7 @@ _LOST = "the upper entrant lost its last game"
 _RETURNS = "the lower entrant floated down and won"
 
 
-def guides(field: Field, one: int, other: int, *, colours: bool) -> dict[str, bool]:
+def guides(field: Field, one: int, other: int, *, colors: bool) -> dict[str, bool]:
     """Return the properties of pairs that the draw prefers, in order, and whether this pair has them."""
     upper, lower = sorted((one, other), key=lambda member: -group_of(field, member))
     floats = group_of(field, upper) > group_of(field, lower)
@@ -165,15 +165,15 @@ def guides(field: Field, one: int, other: int, *, colours: bool) -> dict[str, bo
         }
     found |= {"different origins": _origin(field, one) != _origin(field, other)}
     found |= {"different families": not same_family(field, one, other)}
-    return found | ({"matching colors": field.balance(one) * field.balance(other) < 0} if colours else {})
+    return found | ({"matching colors": field.balance(one) * field.balance(other) < 0} if colors else {})
 
 
-def preference(field: Field, one: int, other: int, *, colours: bool) -> int:
+def preference(field: Field, one: int, other: int, *, colors: bool) -> int:
     """Return the preference of a pair, for matching the whole round at once.
 
     It is 4 for different origins, plus 2 for different families, 1 for matching colors, and 1 for a suitable float.
     """
-    found = guides(field, one, other, colours=colours)
+    found = guides(field, one, other, colors=colors)
     floats = found.get(_LOST, False) or found.get(_RETURNS, False)
     return (
         4 * found["different origins"] + 2 * found["different families"] + found.get("matching colors", False) + floats
@@ -207,23 +207,23 @@ class GoDraw(Starting):
     def pair(self, field: Field) -> Paired:
         """Return the first complete draw; if all attempts fail, match all pairs at once with the same preferences."""
         field = replace(field, counted=self.scores(field))
-        options, colours = self.options, self.options.games_per_pairing == 1
+        options, colors = self.options, self.options.games_per_pairing == 1
         bars = Restrictions(options.strict, options.forbid_family)
         for attempt in range(1, options.attempts + 1):
-            draw = Draw(field, bars, colours, Dice(field.seed, "godraw", field.number, attempt))
+            draw = Draw(field, bars, colors, Dice(field.seed, "godraw", field.number, attempt))
             byes, there = self._rest(draw)
             try:
                 pairs = draw.pairs(there)
             except Stuck:
                 continue
-            return Paired(assign_colours(field, pairs, "godraw"), byes, f"by rule: random draw {attempt}")
+            return Paired(assign_colors(field, pairs, "godraw"), byes, f"by rule: random draw {attempt}")
         return self._whole(field, bars)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """Return the properties that guide the draw, in order, and whether this pair has them."""
         field = replace(field, counted=self.scores(field))
-        colours = self.options.games_per_pairing == 1
-        found = guides(field, one, other, colours=colours)
+        colors = self.options.games_per_pairing == 1
+        found = guides(field, one, other, colors=colors)
         return tuple(Reason(name, int(met), 1, "GoDraw, Vuorinen 2010") for name, met in found.items())
 
     def rules(self, field: Field, paired: Paired, one: int, other: int) -> tuple[str, ...]:
@@ -250,17 +250,17 @@ class GoDraw(Starting):
 
     def _whole(self, field: Field, bars: Restrictions) -> Paired:
         """Match the whole round at once, by near score groups, then by the preferences, then at random."""
-        colours, dice = self.options.games_per_pairing == 1, Dice(field.seed, "godraw", field.number, "whole")
-        byes, there = self._rest(Draw(field, bars, colours, dice))
+        colors, dice = self.options.games_per_pairing == 1, Dice(field.seed, "godraw", field.number, "whole")
+        byes, there = self._rest(Draw(field, bars, colors, dice))
         there.sort(key=lambda member: (-group_of(field, member), member))
         group = 10 * _JITTER * len(there)  # a weight above the sum of all preferences of a round
 
         def worth(one: int, other: int) -> int:
             gap = group_of(field, one) - group_of(field, other)
             lot = dice.below(_JITTER)
-            return _JITTER * preference(field, one, other, colours=colours) + lot - group * gap * gap
+            return _JITTER * preference(field, one, other, colors=colors) + lot - group * gap * gap
 
         pairs, broken = best_round(field, there, worth, bars)
         stuck = f"no valid round in {self.options.attempts} random attempts"
         remarks = (f"{stuck}: all pairs are matched at once, by the preferences of the draw", *broken)
-        return Paired(assign_colours(field, pairs, "godraw"), byes, f"fallback: {stuck}; {CERTIFIED}", remarks)
+        return Paired(assign_colors(field, pairs, "godraw"), byes, f"fallback: {stuck}; {CERTIFIED}", remarks)

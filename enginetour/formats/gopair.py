@@ -19,7 +19,7 @@ from enginetour.formats.pairing.gorounds import (
     MILLI,
     Pairs,
     Worth,
-    assign_colours,
+    assign_colors,
     current_ratings,
     entry_ratings,
     gopair_bye,
@@ -245,7 +245,7 @@ class Gopair(PairingSystem):
         pairs, guarantee = best_pairs(scores, order, self.options.early, self.options.window)
         again = (rematch(field, *pair) for pair in pairs if field.met(*pair))
         return Paired(
-            assign_colours(field, pairs, "gopair", whites), byes, guarantee, (*remarks_on_unrated(field), *again)
+            assign_colors(field, pairs, "gopair", whites), byes, guarantee, (*remarks_on_unrated(field), *again)
         )
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:

@@ -177,7 +177,7 @@ class Gotha(PairingSystem):
             pairs, remarks = self._heaviest(renumbered, byes, apart)
         else:
             pairs, remarks = self._heaviest(inputs, byes)
-        boards = draw.assign_colours(
+        boards = draw.assign_colors(
             field,
             inputs.lineup,
             pairs,
@@ -381,7 +381,7 @@ class CriteriaOptions(GothaOptions):
     seeding_rounds: int = Setting(
         default=2, ge=0, le=1000, description="Number of rounds paired by seeding; later rounds use seeding_later."
     )
-    colour_weight: Weight = Setting(
+    color_weight: Weight = Setting(
         default=10**6,
         description="Weight of opposite color balances, in weight units; no effect if a match has both colors.",
     )
@@ -428,7 +428,7 @@ class ByCriteria(Gotha):
         if options.random:
             found.append(criteria.random(lineup, inputs.chance, options.random))
         if options.games_per_pairing == 1:
-            found.append(criteria.colours(lineup, inputs.stones, options.colour_weight))
+            found.append(criteria.colors(lineup, inputs.stones, options.color_weight))
         kind = options.seeding if inputs.field.number <= options.seeding_rounds else options.seeding_later
         found += [
             seeding(lineup, kind, inputs.chance, options.seeding_weight),

@@ -30,7 +30,7 @@ from enginetour.formats.pairing.gorounds import (
     MILLI,
     Restrictions,
     Worth,
-    assign_colours,
+    assign_colors,
     broken_restrictions,
     by_gor,
     current_ratings,
@@ -183,7 +183,7 @@ class Information(PairingSystem):
             raise Unpairable("; ".join(unwanted) + ". Hint: set strict = false to allow it")
         taken = remarks_on_unrated(field) if _rated(field.members) else ()
         byes = tuple(member for member in field.present if member not in weighed.members)
-        return Paired(assign_colours(field, pairs, self.name), byes, CERTIFIED, (*taken, *unwanted))
+        return Paired(assign_colors(field, pairs, self.name), byes, CERTIFIED, (*taken, *unwanted))
 
     def weighed(self, field: Field) -> WeightedRound:
         """Return the weights and the forbidden pairs, with members in the order of their ratings.

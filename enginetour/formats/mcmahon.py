@@ -151,7 +151,7 @@ class GerlachOptions(McMahonOptions):
     seeding: EarlySeeding = "fold"
     seeding_later: LateSeeding = "fold"
     family_weight: FamilyWeight = 10**7
-    colour_weight: Weight = Setting(
+    color_weight: Weight = Setting(
         default=10**4, description=f"Weight of opposite color balances, in weight units. {_RECONSTRUCTED}"
     )
 

@@ -31,7 +31,7 @@ from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind,
 from enginetour.formats.pairing.persistent import Map
 from enginetour.formats.pairing.schedule import (
     MOST_GAMES,
-    Colours,
+    Colors,
     GameSchedule,
     Order,
     berger,
@@ -84,7 +84,7 @@ class ListOptions(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _colours_at_odds(self) -> Self:
+    def _colors_at_odds(self) -> Self:
         if self.reverse and self.handicap is not None:
             raise ValueError(
                 "reverse and handicap exclude each other, because the stronger engine has White with a handicap. "
@@ -242,9 +242,9 @@ class PairList(Format[ListState], ABC):
             )
             count = sum(outcome is not None for outcome in found)
             white, black = there[first.white], there[first.black]
-            colours = (WHITE, BLACK) if each == 1 else (NEITHER, NEITHER)
-            row[white] = Turn(Kind.PLAYED, black, colours[0], mine, first.handicap, count)
-            row[black] = Turn(Kind.PLAYED, white, colours[1], 2 * count - mine, -first.handicap, count)
+            colors = (WHITE, BLACK) if each == 1 else (NEITHER, NEITHER)
+            row[white] = Turn(Kind.PLAYED, black, colors[0], mine, first.handicap, count)
+            row[black] = Turn(Kind.PLAYED, white, colors[1], 2 * count - mine, -first.handicap, count)
         members = tuple(Member(name, state.ratings.get(name)) for name in state.present)
         return Field(members, tuple(map(tuple, rows)), tuple(range(len(there))), state.rounds, 2 * each)
 
@@ -383,7 +383,7 @@ class RoundRobinOptions(ListOptions):
         description="berger: the tables of FIDE C.05; seats: two rotating rows (Vuorinen 2010); circle: two rotating "
         "rows with the lower row reversed, so that the first entrant meets the last.",
     )
-    colours: Colours = Setting(
+    colors: Colors = Setting(
         default="balanced",
         description="balanced: each entrant has White about as often as Black; rows (only with order = seats or "
         "circle): the upper row has White in every second round.",
@@ -404,8 +404,8 @@ class RoundRobinOptions(ListOptions):
 
     @model_validator(mode="after")
     def _rows(self) -> RoundRobinOptions:
-        if self.colours == "rows" and self.order == "berger":
-            raise ValueError("colours = 'rows' requires order = 'seats' or 'circle'")
+        if self.colors == "rows" and self.order == "berger":
+            raise ValueError("colors = 'rows' requires order = 'seats' or 'circle'")
         return self
 
 
@@ -426,7 +426,7 @@ class RoundRobin(PairList):
 
     def _rounds(self, state: ListState) -> Iterator[list[tuple[str, str]]]:
         names, chosen = state.present, {frozenset(pair) for pair in self.options.pairs}
-        for pairs in rounds_of(self.options.order, self.options.colours, len(names)):
+        for pairs in rounds_of(self.options.order, self.options.colors, len(names)):
             found = [(names[white], names[black]) for white, black in pairs]
             if chosen:
                 found = [pair for pair in found if frozenset(pair) in chosen]

@@ -18,7 +18,7 @@ from pydantic import Field as Setting
 from enginetour.formats.base import (
     BY_RATING,
     FEWEST,
-    ColourOptions,
+    ColorOptions,
     Format,
     FormatState,
     GamesOfMatch,
@@ -26,7 +26,7 @@ from enginetour.formats.base import (
     RequestedByes,
     RoundsByName,
     refuse_twice,
-    without_odds_colours,
+    without_odds_colors,
 )
 from enginetour.formats.pairing import standings, tiebreaks
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn, Unpairable
@@ -150,10 +150,10 @@ class WeightedRound:
     barred: Numbers
 
 
-class RoundsOptions(ColourOptions):
+class RoundsOptions(ColorOptions):
     """Settings of all systems that pair in rounds."""
 
-    colours_by = "the pairing system"
+    colors_by = "the pairing system"
 
     rounds: int = Setting(default=5, ge=1, le=1000, description="Number of rounds.")
     games_per_pairing: GamesOfMatch = 1
@@ -269,7 +269,7 @@ class PairingSystem(ABC):
         handicap = getattr(self.options, "handicap", None)
         if handicap is None:
             return self.pair(field)
-        found = self.pair(without_odds_colours(field))
+        found = self.pair(without_odds_colors(field))
         return handicap.seated(field, found) if isinstance(handicap, RatingHandicap) else found
 
     def alone(self, field: Field) -> Paired:
@@ -476,15 +476,15 @@ class Rounds(Format[RoundsState]):
             row[place] = Turn(Kind.BYE, points=self.system.bye_points(state.field))
         for place in state.half:
             row[place] = Turn(Kind.HALF_BYE, points=state.field.win // 2)
-        colours = (NEITHER, NEITHER) if self.options.games_per_pairing > 1 else (WHITE, BLACK)
+        colors = (NEITHER, NEITHER) if self.options.games_per_pairing > 1 else (WHITE, BLACK)
         for number, board in enumerate(state.paired.boards):
             white, black, played = state.result(number)
             if self.options.scoring == "match" if by_match is None else by_match:
                 lead = (white > black) - (white < black)
                 white, black = (1 + lead, 1 - lead) if white or black else (0, 0)
             kind = Kind.PLAYED if played or state.schedule.left else Kind.FORFEIT
-            row[board.white] = Turn(kind, board.black, colours[0], white, board.handicap, played)
-            row[board.black] = Turn(kind, board.white, colours[1], black, -board.handicap, played)
+            row[board.white] = Turn(kind, board.black, colors[0], white, board.handicap, played)
+            row[board.black] = Turn(kind, board.white, colors[1], black, -board.handicap, played)
         return replace(state.field, history=(*state.field.history, tuple(row)))
 
     def standings(self, state: RoundsState) -> tuple[StandingsRow, ...]:

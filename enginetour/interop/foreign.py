@@ -86,10 +86,10 @@ def existing_round(row: Sequence[Turn]) -> tuple[Paired, frozenset[tuple[int, in
     boards = [
         Board(at, turn.opponent, max(turn.handicap, 0))
         for at, turn in pairs
-        if turn.opponent is not None and (turn.colour == WHITE or (not turn.colour and at < turn.opponent))
+        if turn.opponent is not None and (turn.color == WHITE or (not turn.color and at < turn.opponent))
     ]
     byes = tuple(at for at, turn in enumerate(row) if turn.kind is Kind.BYE)
-    colorless = frozenset((board.white, board.black) for board in boards if not row[board.white].colour)
+    colorless = frozenset((board.white, board.black) for board in boards if not row[board.white].color)
     return Paired(tuple(boards), byes), colorless
 
 

@@ -92,17 +92,17 @@ class OpeningPairs(Generic[_Place]):
     def __init__(self) -> None:
         self._waiting: dict[Hashable, deque[_Place]] = defaultdict(deque)
 
-    def pair_of(self, engines: Hashable, opening: int, colour: _Color, place: _Place) -> _Place:
+    def pair_of(self, engines: Hashable, opening: int, color: _Color, place: _Place) -> _Place:
         """Return the place of the game's partner, or of the game itself if it does not have a partner yet.
 
-        `colour` is always the color of the same engine.
+        `color` is always the color of the same engine.
         The partner is the oldest game of these engines on this opening with swapped colors that has no partner yet.
         """
         if opening == UNKNOWN_OPENING:
             return place
-        if alike := self._waiting[engines, opening, "black" if colour == "white" else "white"]:
+        if alike := self._waiting[engines, opening, "black" if color == "white" else "white"]:
             return alike.popleft()
-        self._waiting[engines, opening, colour].append(place)
+        self._waiting[engines, opening, color].append(place)
         return place
 
 

@@ -55,7 +55,7 @@ _SEEDINGS = {"SPLITANDRANDOM": "split-random", "SPLITANDFOLD": "fold", "SPLITAND
 _FLOATS = {"TOP": "top", "MID": "middle", "BOT": "bottom"}
 _WEIGHTS = {  # setting of the systems -> attribute and OpenGotha's default
     "random": ("paiBaRandom", 0),
-    "colour_weight": ("paiBaBalanceWB", 1000),
+    "color_weight": ("paiBaBalanceWB", 1000),
     "score_weight": ("paiMaMinimizeScoreDifference", 10**11),
     "seeding_weight": ("paiMaMaximizeSeeding", 5 * 10**6),
     "family_weight": ("paiSeAvoidSameGeo", 10**11),

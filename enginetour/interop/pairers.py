@@ -138,7 +138,7 @@ class _Reader:
         if not cell.opponent:
             return Turn(Kind.BYE if cell.result == "U" else Kind.ABSENT)
         self._mutual(entry, number)
-        return Turn(Kind.PLAYED, self.places[cell.opponent], _COLORS[cell.colour])
+        return Turn(Kind.PLAYED, self.places[cell.opponent], _COLORS[cell.color])
 
     def _check_byes_alone(self, number: int) -> None:
         """Raise InputRefused if the last round has several allocated byes, no game, and entrants that could play."""
@@ -176,7 +176,7 @@ class _Reader:
         kind, score = _WITH_OPPONENT[cell.result]
         points, games = self.header.worth(score), int(kind is Kind.PLAYED)
         given = self._given(number, entry.number, cell.opponent) if games else 0
-        return Turn(kind, self.places[cell.opponent], _COLORS[cell.colour], points, given, games)
+        return Turn(kind, self.places[cell.opponent], _COLORS[cell.color], points, given, games)
 
     def _given(self, number: int, one: int, other: int) -> int:
         """Return the bands that `one` gives `other`, negative if `one` receives them."""
@@ -201,9 +201,9 @@ class _Reader:
     def _check_opponent(self, entry: TrfEntrant, number: int) -> None:
         other = self._mutual(entry, number)
         cell, answer, who = _cell(entry, number), _cell(other, number), f"line {other.line}"
-        if {cell.colour, answer.colour} not in ({"w", "b"}, {"-"}) or (cell.colour == "-" and cell.result not in "+-"):
+        if {cell.color, answer.color} not in ({"w", "b"}, {"-"}) or (cell.color == "-" and cell.result not in "+-"):
             expected = "w on one side and b on the other"
-            self._refuse(entry, number, expected, f"{cell.colour} here and {answer.colour} in {who}")
+            self._refuse(entry, number, expected, f"{cell.color} here and {answer.color} in {who}")
         mine, theirs = _WITH_OPPONENT[cell.result], _WITH_OPPONENT.get(answer.result, (None, ""))
         both = {mine[1], theirs[1]}
         if mine[0] is not theirs[0] or (both & {"W", "+"} and both not in ({"W", "L"}, {"+", "A"})):
@@ -263,9 +263,9 @@ class _Reader:
 
     def _settings(self) -> dict[str, object]:
         found: dict[str, object] = {}
-        colour = self.header.colour or _first_colour(self.entries)
-        if colour:
-            found["initial_colour"] = _COLOR_NAMES[colour]
+        color = self.header.color or _first_color(self.entries)
+        if color:
+            found["initial_color"] = _COLOR_NAMES[color]
         if self.header.baku and not self.header.virtual:
             found["acceleration"] = "baku"
         return found
@@ -292,13 +292,13 @@ def _is_paired(cell: TrfCell) -> bool:
     return bool(cell.opponent) or cell.result == "U"
 
 
-def _first_colour(entries: Sequence[TrfEntrant]) -> int | None:
+def _first_color(entries: Sequence[TrfEntrant]) -> int | None:
     """Return the initial color according to the first round with games, or None; later entrants do not count."""
-    first = min((n for entry in entries for n, cell in enumerate(entry.cells, 1) if _COLORS[cell.colour]), default=0)
+    first = min((n for entry in entries for n, cell in enumerate(entry.cells, 1) if _COLORS[cell.color]), default=0)
     there = [entry for entry in entries if any(_is_paired(cell) for cell in entry.cells[:first])]
     for count, entry in enumerate(there, 1):
-        if colour := _COLORS[_cell(entry, first).colour]:
-            return colour if count % 2 else -colour
+        if color := _COLORS[_cell(entry, first).color]:
+            return color if count % 2 else -color
     return None
 
 
@@ -347,7 +347,7 @@ _NOT_SETTABLE = {  # setting -> problem, and what to do
     "bye_points": ("applies only to tournaments that enginetour runs", "set the points of a bye with P in line 162"),
     "rounds": ("cannot be set here", "use --rounds N"),
 }
-_READ_BY_ALL = ("initial_colour", "drop")  # settings of a file that every system uses: initial color and absences
+_READ_BY_ALL = ("initial_color", "drop")  # settings of a file that every system uses: initial color and absences
 
 
 def parse_settings(words: Iterable[str]) -> dict[str, object]:

@@ -175,13 +175,13 @@ def _cells(one: PlayedTournament, place: int, number: int) -> list[TrfCell]:
     others = one.field.history[number][turn.opponent].points - (2 * len(cells) - scored)
     left = _unplayed_result(turn, turn.points - scored, others)
     while len(cells) < one.games_each:
-        cells.append(TrfCell(turn.opponent + 1, _colour(turn, len(cells)), left))
+        cells.append(TrfCell(turn.opponent + 1, _color(turn, len(cells)), left))
     return cells + [TrfCell()] * (wide - len(cells))
 
 
-def _colour(turn: Turn, game: int) -> str:
+def _color(turn: Turn, game: int) -> str:
     """Return the color of a game that was not played; later games of a match do not have a known color."""
-    return {WHITE: "w", BLACK: "b"}.get(turn.colour, "-") if game == 0 else "-"
+    return {WHITE: "w", BLACK: "b"}.get(turn.color, "-") if game == 0 else "-"
 
 
 def _unplayed_result(turn: Turn, points: int, others: int) -> str:
@@ -218,7 +218,7 @@ def register(one: PlayedTournament, one_dan: float = grades.AGA) -> dict[str, st
     for number, row in enumerate(one.field.history, 1):
         rows = [f"# round {number}"]
         for place, turn in enumerate(row):
-            if turn.colour == WHITE and turn.opponent is not None:
+            if turn.color == WHITE and turn.opponent is not None:
                 decided = turn.points + row[turn.opponent].points > 0
                 result = "bdw"[turn.points] if decided else UNPLAYED
                 odds = f"{turn.handicap} {ODDS_KOMI}" if turn.handicap > 0 else f"0 {KOMI}"
@@ -229,7 +229,7 @@ def register(one: PlayedTournament, one_dan: float = grades.AGA) -> dict[str, st
 
 def _is_missing(turn: Turn) -> bool:
     """Return whether an entrant is in no line of a round and had no bye; DROP distinguishes this from a bye."""
-    return turn.kind is not Kind.BYE and not (turn.opponent is not None and turn.colour)
+    return turn.kind is not Kind.BYE and not (turn.opponent is not None and turn.color)
 
 
 # Why two entrants are paired or not: criterion by criterion, with the cost of the other decision. If the round has

@@ -31,7 +31,7 @@ from enginetour.model.errors import InputRefused
 # Tournament report files (TRF) as lines, which are read, kept and written again even if they are unknown.
 #
 # columns of 001, from 1: 5-8 number, 10 sex, 11-13 title, 15-47 name, 49-52 rating, 54-56 federation, 58-68 id,
-# 70-79 birth, 81-84 points, 86-89 rank; from 92 every 10 columns a round: opponent (4), colour (97), result (99).
+# 70-79 birth, 81-84 points, 86-89 rank; from 92 every 10 columns a round: opponent (4), color (97), result (99).
 #
 # Lines end in LF, CRLF or CR when read, in CRLF when written. A name that does not fit is cut, and written in full in
 # a comment ``### 0012 name``. A file that is not Unicode keeps its bytes in any code page. Some programs pad names by
@@ -53,7 +53,7 @@ _FULL_NAME = re.compile(r"### ([0-9]{4}) (.*\S)\s*")
 _POINTS = re.compile(r"[0-9]{1,3}([.,][05])?")
 _NUMBER = r"( {4}|[ \d]{3}\d)"
 _ALIGNED = re.compile(rf" {_NUMBER} .{{27}}( {{4}}|[ \d]{{2}}[.,]\d) {_NUMBER}  ", re.ASCII)  # columns 48 to 91
-_ROUND = re.compile(r"(?P<opponent> *[0-9]*) (?P<colour>[-wbWB ]) (?P<result>.)")
+_ROUND = re.compile(r"(?P<opponent> *[0-9]*) (?P<color>[-wbWB ]) (?P<result>.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ class TrfCell:
     """One round of an entrant: number of the opponent (0: none), color (w, b or -), and result letter."""
 
     opponent: int = 0
-    colour: str = "-"
+    color: str = "-"
     result: str = " "
 
     def text(self) -> str:
         """Return the cell's eight columns; an empty round is blank."""
         if self == TrfCell():
             return " " * 8
-        return f"{self.opponent or '0000':>4} {self.colour} {self.result}"
+        return f"{self.opponent or '0000':>4} {self.color} {self.result}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,8 +293,8 @@ def _cells(line: str, count: int, place: str) -> list[TrfCell]:
         if result not in f"{_RESULTS} ":
             known = f"a result, one of {' '.join(_RESULTS)}, in column {start + 8}"
             refuse_line(place, count, known, repr(found["result"]))
-        colour = found["colour"].lower().replace(" ", "-")
-        cells.append(TrfCell(int(found["opponent"].strip() or 0), colour, result))
+        color = found["color"].lower().replace(" ", "-")
+        cells.append(TrfCell(int(found["opponent"].strip() or 0), color, result))
     return cells
 
 
@@ -332,7 +332,7 @@ class TrfHeader:
 
     name: str = ""
     rounds: int | None = None
-    colour: int | None = None
+    color: int | None = None
     by_line: bool = False
     type: str = ""  # code of the pairing system
     baku: bool = False
@@ -420,19 +420,19 @@ def _rounds(found: TrfHeader, line: _Reading) -> None:
     found.rounds = line.whole(line.rest, "the number of rounds")
 
 
-def _colour(found: TrfHeader, line: _Reading) -> None:
-    colours = {"W": WHITE, "B": BLACK}
-    if line.rest.upper() not in colours:
+def _color(found: TrfHeader, line: _Reading) -> None:
+    colors = {"W": WHITE, "B": BLACK}
+    if line.rest.upper() not in colors:
         line.refuse("W or B", line.rest)
-    found.colour = colours[line.rest.upper()]
+    found.color = colors[line.rest.upper()]
 
 
-def _old_colour(found: TrfHeader, line: _Reading) -> None:
+def _old_color(found: TrfHeader, line: _Reading) -> None:
     for word in line.rest.split():
         if word == "rank":
             found.by_line = True
         elif word in ("white1", "black1"):
-            found.colour = WHITE if word == "white1" else BLACK
+            found.color = WHITE if word == "white1" else BLACK
         else:
             line.refuse("white1, black1 or rank", word)
 
@@ -528,8 +528,8 @@ def _forbid(found: TrfHeader, line: _Reading, rounds: range, numbers: tuple[int,
 _READERS: dict[str, Callable[[TrfHeader, _Reading], None]] = {
     "012": _name,
     **dict.fromkeys(("142", "XXR"), _rounds),
-    "152": _colour,
-    "XXC": _old_colour,
+    "152": _color,
+    "XXC": _old_color,
     "162": _scores,
     **dict.fromkeys(_SCORES, _old_score),
     "XXS": _coded_scores,

@@ -17,6 +17,9 @@ RENAMED_KEYS: Mapping[tuple[str, ...], str] = {
     ("play", "resign", "moves"): "movecount",
     ("play", "resign", "two_sided"): "twosided",
     ("entrants", "margin_ms"): "timemargin",
+    ("format", "colours"): "colors",
+    ("format", "initial_colour"): "initial_color",
+    ("format", "colour_weight"): "color_weight",
 }
 
 

@@ -520,7 +520,7 @@ def pairing_figures(field: Field, scores: Sequence[Sequence[int]] = ()) -> tuple
         before, boards = (scores or field.points)[number], _boards(row)
         gaps = [abs(before[one] - before[other]) for one, other in boards]
         for member, turn in enumerate(row):
-            balance[member] += turn.colour if turn.met and not turn.handicap else 0
+            balance[member] += turn.color if turn.met and not turn.handicap else 0
         lines.append(
             RoundFigures(
                 number + 1,

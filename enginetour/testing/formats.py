@@ -51,10 +51,10 @@ def _of_pairs(system: str, dice: random.Random, entrants: int, games: int) -> di
             }
         case "roundrobin":
             order = dice.choice(["berger", "seats", "circle"])
-            colours = "balanced" if order == "berger" else dice.choice(["balanced", "rows"])
+            colors = "balanced" if order == "berger" else dice.choice(["balanced", "rows"])
             ring = [[f"E{number}", f"E{(number + 1) % entrants}"] for number in range(entrants - (entrants == 2))]
             pairs = ring if dice.random() < 0.3 else []
-            given = {"cycles": dice.randint(1, 3), "games_per_pairing": games, "order": order, "colours": colours}
+            given = {"cycles": dice.randint(1, 3), "games_per_pairing": games, "order": order, "colors": colors}
             return given | {"pairs": pairs}
         case "gauntlet":
             seeds = dice.randint(1, entrants - 1)
@@ -153,7 +153,7 @@ def _of_rounds(system: str, dice: random.Random, entrants: int, games: int) -> d
             return {
                 **in_rounds(),
                 "scoring": dice.choice(["games", "match"]),
-                "initial_colour": dice.choice(["lot", "white", "black"]),
+                "initial_color": dice.choice(["lot", "white", "black"]),
                 "acceleration": dice.choice(["none", "baku"]),
                 "strict": dice.random() < 0.3,
             }

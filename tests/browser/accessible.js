@@ -54,7 +54,7 @@
 
   const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const known = new Map();
-  const colour = (text) => {
+  const color = (text) => {
     if (!known.has(text)) {
       pixel.clearRect(0, 0, 1, 1);
       pixel.fillStyle = text;
@@ -68,7 +68,7 @@
   const behind = (one) => {
     const layers = [];
     for (let at = one; at; at = at.parentElement) {
-      const found = colour(getComputedStyle(at).backgroundColor);
+      const found = color(getComputedStyle(at).backgroundColor);
       if (found[3] > 0) layers.push(found);
       if (found[3] === 1) break;
     }
@@ -86,7 +86,7 @@
     if (!text.textContent.trim() || one.closest("svg, script, style, noscript, .skip") || !shown(one)) continue;
     const style = getComputedStyle(one);
     const back = behind(one);
-    const [high, low] = [light(over(colour(style.color), back)), light(back)].sort((a, b) => b - a);
+    const [high, low] = [light(over(color(style.color), back)), light(back)].sort((a, b) => b - a);
     const size = parseFloat(style.fontSize);
     const wanted = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5;
     const ratio = (high + 0.05) / (low + 0.05);

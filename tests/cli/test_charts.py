@@ -137,8 +137,8 @@ def _contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def _luminance(colour: str) -> float:
-    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+def _luminance(color: str) -> float:
+    parts = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -153,31 +153,31 @@ def dark_palette() -> dict[str, str]:
     return {role: found[role] for role in canvas.LIGHT_COLORS}
 
 
-def test_colours_are_told_apart_and_read() -> None:
+def test_colors_are_told_apart_and_read() -> None:
     """Text has a contrast of 4.5:1 with the background and lines have 3:1, in both color schemes."""
     dark = dark_palette()
     assert set(canvas.LIGHT_COLORS) == set(dark)
-    for colours in (canvas.LIGHT_COLORS, dark):
-        for role, colour in colours.items():
+    for colors in (canvas.LIGHT_COLORS, dark):
+        for role, color in colors.items():
             least = {"paper": 1.0, "grid": 1.3, **dict.fromkeys(canvas.SERIES_ROLES, 3.0)}.get(role, 4.5)
-            assert _contrast(colour, colours["paper"]) >= least, role
-        assert len({*colours.values()} - {colours["muted"]}) >= len(colours) - 2
+            assert _contrast(color, colors["paper"]) >= least, role
+        assert len({*colors.values()} - {colors["muted"]}) >= len(colors) - 2
         for role in ("accent", "accent-2", "muted"):
-            shade = _blended(colours[role], colours["paper"], canvas.MAX_SHADE)
-            assert _contrast(colours["ink"], shade) >= 4.5, role
+            shade = _blended(colors[role], colors["paper"], canvas.MAX_SHADE)
+            assert _contrast(colors["ink"], shade) >= 4.5, role
     assert _contrast("#000000", "#ffffff") == pytest.approx(21.0)
     assert canvas.series_role(8) == canvas.series_role(0)
 
 
-def _blended(colour: str, paper: str, alpha: float) -> str:
-    pairs = ((int(colour[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5))
+def _blended(color: str, paper: str, alpha: float) -> str:
+    pairs = ((int(color[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5))
     return "#" + "".join(f"{round(alpha * one + (1 - alpha) * other):02x}" for one, other in pairs)
 
 
-def test_pages_have_the_same_colours() -> None:
+def test_pages_have_the_same_colors() -> None:
     """The style sheet of the report has the colors of the charts, in both color schemes."""
-    for role, colour in canvas.LIGHT_COLORS.items():
-        assert re.search(rf"--{role}:\s*{colour}\b", STYLE), (role, colour)
+    for role, color in canvas.LIGHT_COLORS.items():
+        assert re.search(rf"--{role}:\s*{color}\b", STYLE), (role, color)
         assert role in dark_palette()
 
 

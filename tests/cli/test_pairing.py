@@ -239,7 +239,7 @@ def test_mcmahon_shows_where_everybody_starts(tmp_path: Path) -> None:
 def test_other_systems_and_settings(tmp_path: Path) -> None:
     """Any system that pairs in rounds can be used; --set overrides the settings of the file."""
     file = four(tmp_path, "142 3", "152 W")
-    black = read(tmp_path, "pair", str(file), "--set", "initial_colour=black")
+    black = read(tmp_path, "pair", str(file), "--set", "initial_color=black")
     assert [(one["white"], one["black"]) for one in black["pairs"]] == [(3, 1), (2, 4)]
     assert read(tmp_path, "pair", str(file), "--system", "swiss-gotha")["system"] == "swiss-gotha"
     baku = four(tmp_path, "142 3", "192 FIDE_DUTCH_2025_BAKU")
@@ -261,8 +261,8 @@ def test_other_systems_and_settings(tmp_path: Path) -> None:
         (("--rounds", "3", "--xboard"), 2, "FILE: has no effect with --xboard"),
         (("--rounds", "3", "--system", "dusch"), 2, "unknown system 'dusch', did you mean 'dutch'?"),
         (("--rounds", "3", "--system", "bubble"), 2, "system bubble does not pair in rounds; systems that do:"),
-        (("--rounds", "3", "--set", "initial_colour"), 2, "'initial_colour' is not a valid KEY=VALUE setting"),
-        (("--rounds", "3", "--set", "inital_colour=white"), 2, "did you mean 'initial_colour'?"),
+        (("--rounds", "3", "--set", "initial_color"), 2, "'initial_color' is not a valid KEY=VALUE setting"),
+        (("--rounds", "3", "--set", "inital_color=white"), 2, "did you mean 'initial_color'?"),
         (("--rounds", "3", "--set", "strict=maybe"), 2, "strict"),
         (("--rounds", "3", "--why", "1", "01"), 2, "needs two different entrants (found '1' twice)"),
         (("--rounds", "3", "--why", "1", "7"), 2, "--why: entrant '7' not found"),

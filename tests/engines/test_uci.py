@@ -156,7 +156,7 @@ def test_a_pv_is_cut(read: Callable[[bytes], SearchInfo], line: bytes) -> None:
     assert len(read(line + b"e2e4-and-more " * 199 + b"\n").pv) == 2_048
 
 
-def test_go_tells_the_clocks_by_colour() -> None:
+def test_go_tells_the_clocks_by_color() -> None:
     """wtime is White's for both engines; movestogo is sent if the stage has an end."""
     clocks = {"own_ms": 900, "other_ms": 1200, "own_increment_ms": 10, "other_increment_ms": 20}
     assert go_command(ask("1+0.01", **clocks)) == "go wtime 1200 btime 900 winc 20 binc 10"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.base import SYSTEMS, RatingHandicap, make_format, options_model, replay, without_odds_colours
+from enginetour.formats.base import SYSTEMS, RatingHandicap, make_format, options_model, replay, without_odds_colors
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field, Kind, Member, Paired, Turn
 from enginetour.formats.pairing.mcmahon import first_round_members
 from enginetour.formats.rounds import Rounds, RoundsState
@@ -49,12 +49,12 @@ def test_the_stronger_has_white() -> None:
     assert paired == Paired((Board(1, 0, 4), Board(3, 2)), (), "by rule", ("said",))
 
 
-def test_colours_at_odds_are_nobodys() -> None:
+def test_colors_at_odds_are_nobodys() -> None:
     """Colors of handicap games do not count."""
     even = Turn(Kind.PLAYED, 1, WHITE, 2), Turn(Kind.PLAYED, 0, BLACK, 0)
     odd = Turn(Kind.PLAYED, 1, WHITE, 2, 3), Turn(Kind.PLAYED, 0, BLACK, 0, -3)
-    seen = without_odds_colours(Field((Member("A"), Member("B")), (even, odd)))
-    assert [[turn.colour for turn in row] for row in seen.history] == [[WHITE, BLACK], [NEITHER, NEITHER]]
+    seen = without_odds_colors(Field((Member("A"), Member("B")), (even, odd)))
+    assert [[turn.color for turn in row] for row in seen.history] == [[WHITE, BLACK], [NEITHER, NEITHER]]
     assert [turn.handicap for turn in seen.history[1]] == [3, -3]
 
 

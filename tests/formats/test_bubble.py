@@ -170,7 +170,7 @@ def test_a_member_withdraws_and_is_replaced_at_once() -> None:
         bubble.step(left, Withdrawn("Z"))
 
 
-def test_colours_come_back_with_unplayed_games() -> None:
+def test_colors_come_back_with_unplayed_games() -> None:
     """Canceled games do not count for the color balance."""
     bubble = Bubble(SMALL)
     state = played(bubble, bubble.start(field(6)), 1)

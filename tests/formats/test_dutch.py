@@ -26,10 +26,10 @@ def whites(seed: int = 1, **settings: Any) -> list[tuple[str, str]]:
     return [(game.white, game.black) for game in format_.offers(format_.start(FOUR))]
 
 
-def test_the_initial_colour() -> None:
+def test_the_initial_color() -> None:
     """The initial color is chosen, or random from the seed."""
-    assert whites(initial_colour="white") == [("A", "C"), ("D", "B")]
-    assert whites(initial_colour="black") == [("C", "A"), ("B", "D")]
+    assert whites(initial_color="white") == [("A", "C"), ("D", "B")]
+    assert whites(initial_color="black") == [("C", "A"), ("B", "D")]
     lots = [whites(seed)[0][0] for seed in range(1, 9)]
     assert lots == [whites(seed)[0][0] for seed in range(1, 9)]
     assert set(lots) == {"A", "C"}
@@ -43,10 +43,10 @@ def test_swiss_is_dutch() -> None:
 
 def test_baku_separates_the_halves() -> None:
     """The upper half is paired within itself in the accelerated rounds."""
-    assert whites(acceleration="baku", initial_colour="white") == [("A", "B"), ("C", "D")]
+    assert whites(acceleration="baku", initial_color="white") == [("A", "B"), ("C", "D")]
 
 
-def test_both_colours_in_a_match_are_told() -> None:
+def test_both_colors_in_a_match_are_told() -> None:
     """If matches have both colors, color rules do not apply and a remark says that this is not FIDE Dutch."""
     format_ = make_format("dutch", options_model("dutch")(rounds=3, games_per_pairing=2))
     state = format_.start(FOUR)
@@ -96,7 +96,7 @@ def test_fewest_rematches_come_before_the_least_recent() -> None:
     assert {board.pair for board in pair_dutch(field).boards} == {(0, 2), (1, 3)}
 
 
-def test_a_third_colour_comes_before_a_rematch() -> None:
+def test_a_third_color_comes_before_a_rematch() -> None:
     """A color clash is better than a rematch."""
     paired = pair_dutch(field_of(entered(4, 9).members, "A=C B=D", "A=D B=C", total=9))
     assert {board.pair for board in paired.boards} == {(0, 1), (2, 3)}
@@ -114,7 +114,7 @@ def test_a_second_bye_comes_before_a_rematch() -> None:
     assert paired.remarks == ("E3 gets the bye, but already had a bye or a win without a game (C2)",)
 
 
-def test_a_third_colour_comes_before_a_second_bye() -> None:
+def test_a_third_color_comes_before_a_second_bye() -> None:
     """A color clash is better than a second bye."""
     met = field_of(entered(5, 9).members, "A=D B=E", "A=E B=D", total=9)
     given = (*[Turn(Kind.FULL_BYE, points=2)] * 2, *[Turn()] * 3)
@@ -202,18 +202,18 @@ def test_a_first_round_without_a_legal_pairing_says_so(tmp_path: Path) -> None:
 
 
 FILES = sorted((Path(__file__).parents[1] / "golden" / "trf").glob("*.trf"))
-COLOURS = {"w": WHITE, "b": BLACK}
+COLORS = {"w": WHITE, "b": BLACK}
 POINTS = {"1": 2, "+": 2, "U": 2, "F": 2, "=": 1, "H": 1}
 UNPLAYED = {"U": Kind.BYE, "H": Kind.HALF_BYE, "F": Kind.FULL_BYE}
 
 
 def turn_of(text: str) -> Turn:
     """Read the ten columns of a round: opponent, color, result."""
-    opponent, colour, result = text[:4].strip(" 0"), text[5:6], text[7:8]
+    opponent, color, result = text[:4].strip(" 0"), text[5:6], text[7:8]
     if not opponent:
         return Turn(UNPLAYED.get(result, Kind.ABSENT), points=POINTS.get(result, 0))
     kind = Kind.FORFEIT if result in "+-" else Kind.PLAYED
-    return Turn(kind, int(text[:4]) - 1, COLOURS.get(colour, NEITHER), POINTS.get(result, 0))
+    return Turn(kind, int(text[:4]) - 1, COLORS.get(color, NEITHER), POINTS.get(result, 0))
 
 
 def rounds_of(path: Path) -> Iterator[tuple[Field, int, set[Board], tuple[int, ...]]]:
@@ -225,9 +225,9 @@ def rounds_of(path: Path) -> Iterator[tuple[Field, int, set[Board], tuple[int, .
     whole = Field(members, history, rounds=rounds)
     there = whole.before(1).present
     count, first = next((n, history[0][m]) for n, m in enumerate(there, 1) if history[0][m].paired)
-    initial = first.colour if count % 2 else -first.colour
+    initial = first.color if count % 2 else -first.color
     for number, row in enumerate(history, 1):
-        boards = {Board(m, t.opponent) for m, t in enumerate(row) if t.opponent is not None and t.colour == WHITE}
+        boards = {Board(m, t.opponent) for m, t in enumerate(row) if t.opponent is not None and t.color == WHITE}
         yield whole.before(number), initial, boards, tuple(m for m, t in enumerate(row) if t.kind is Kind.BYE)
 
 
@@ -235,7 +235,7 @@ def rounds_of(path: Path) -> Iterator[tuple[Field, int, set[Board], tuple[int, .
 def test_every_round_as_recorded(path: Path) -> None:
     """Each recorded round has the same pairs, colors and bye."""
     for field, initial, boards, byes in rounds_of(path):
-        paired = pair_dutch(field, initial_colour=initial)
+        paired = pair_dutch(field, initial_color=initial)
         assert (set(paired.boards), paired.byes) == (boards, byes), f"round {field.number}"
         assert paired == Paired(paired.boards, byes, CERTIFIED)
 
@@ -257,7 +257,7 @@ def pairs(count: int, *left: str) -> list[str]:
 
 def test_the_first_round() -> None:
     """Round 1 pairs the upper with the lower half, colors alternate, and the last has the bye."""
-    paired = pair_dutch(entered(7, 5), initial_colour=WHITE)
+    paired = pair_dutch(entered(7, 5), initial_color=WHITE)
     assert paired.boards == (Board(0, 3), Board(4, 1), Board(2, 5))
     assert paired.byes == (6,)
 

@@ -21,12 +21,12 @@ def godraw(**settings_: Any) -> GoDraw:
     return GoDraw(GoDrawOptions(**settings_))
 
 
-def drawn(field: Field, *, colours: bool = False) -> set[frozenset[tuple[int, int]]]:
+def drawn(field: Field, *, colors: bool = False) -> set[frozenset[tuple[int, int]]]:
     """Return all rounds found in sixty draws, without those that fail."""
     found = set()
     for number in range(60):
         with suppress(Stuck):
-            pairs = Draw(field, Restrictions(), colours, Dice(number)).pairs(field.present)
+            pairs = Draw(field, Restrictions(), colors, Dice(number)).pairs(field.present)
             found.add(frozenset((min(pair), max(pair)) for pair in pairs))
     return found
 
@@ -46,7 +46,7 @@ def test_origins_meet_each_other() -> None:
     apart = drawn(field_of(rated(*[1] * 4, origins="xxyy")))
     assert apart == {frozenset({(0, 2), (1, 3)}), frozenset({(0, 3), (1, 2)})}
     field = field_of(rated(*[1] * 6, origins="xxxyyz"))
-    first = {Draw(field, Restrictions(), colours=False, dice=Dice(number)).pairs(range(6))[0] for number in range(40)}
+    first = {Draw(field, Restrictions(), colors=False, dice=Dice(number)).pairs(range(6))[0] for number in range(40)}
     assert {one for one, _ in first} == {0, 1, 2} and {other for _, other in first} == {3, 4}
 
 
@@ -54,14 +54,14 @@ def test_families_meet_each_other_inside_one_origin() -> None:
     """Inside one origin different families meet."""
     assert all((0, 1) not in found for found in drawn(field_of(rated(*[1] * 4, families="ff"))))
     field = field_of(rated(*[1] * 4, families="f f ", origins="xxyy"))
-    first = {Draw(field, Restrictions(), colours=False, dice=Dice(number)).pairs(range(4))[0] for number in range(40)}
+    first = {Draw(field, Restrictions(), colors=False, dice=Dice(number)).pairs(range(4))[0] for number in range(40)}
     assert {pair for pair in first if 0 in pair} == {(0, 3), (3, 0)}
 
 
-def test_colours_are_wanted() -> None:
+def test_colors_are_wanted() -> None:
     """Entrants that had White meet entrants that had Black, if colors count."""
     field = field_of(rated(1, 1, 1, 1), "A=B C=D")
-    assert drawn(field, colours=True) == {frozenset({(0, 3), (1, 2)})}
+    assert drawn(field, colors=True) == {frozenset({(0, 3), (1, 2)})}
     assert len(drawn(field)) == 2
 
 

@@ -261,7 +261,7 @@ def test_who_has_white() -> None:
     assert lots == {0, 1}
 
 
-def test_matches_of_both_colours_have_no_colour_criterion() -> None:
+def test_matches_of_both_colors_have_no_color_criterion() -> None:
     """With an even number of games there is no color criterion."""
     names = {
         games: [reason.name for reason in SwissGotha(SwissGothaOptions(games_per_pairing=games)).explain(field, 0, 1)]

@@ -64,7 +64,7 @@ def luck(seed: int) -> list[int]:
     return [dice.choice([0, 1, 1, 2, 2]) for _ in range(400)]
 
 
-def test_both_play_each_opening_with_both_colours() -> None:
+def test_both_play_each_opening_with_both_colors() -> None:
     """Each encounter has two games with both colors; with one game per opening, colors alternate."""
     pairs = match(games=4).offers(match(games=4).start(TWO))
     assert shown(pairs, "white meeting leg encounter") == ["New 1 1 1", "Base 1 2 1", "New 2 1 2", "Base 2 2 2"]
@@ -471,7 +471,7 @@ def test_the_line_of_the_test_comes_with_the_progress(tmp_path: Path) -> None:
     ("settings", "whites"),
     [({}, "abab"), ({"swap": False}, "aaaa"), ({"reverse": True}, "baba"), ({"swap": False, "reverse": True}, "bbbb")],
 )
-def test_colours_can_stay_or_begin_the_other_way(settings: dict[str, bool], whites: str) -> None:
+def test_colors_can_stay_or_begin_the_other_way(settings: dict[str, bool], whites: str) -> None:
     """Without `swap` the first engine always has White; with `reverse` the second one starts."""
     match = Match(MatchOptions.model_validate({"games": 4, **settings}))
     assert "".join(pairing.white for pairing in match.offers(match.start((Entrant("a"), Entrant("b"))))) == whites

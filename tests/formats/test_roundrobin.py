@@ -59,7 +59,7 @@ def test_cycles_and_matches(count: int, cycles: int, games: int) -> None:
     assert sorted({number for number, _, _ in encounters}) == list(range(1, len(set(encounters)) + 1))
 
 
-def test_second_cycle_turns_the_colours() -> None:
+def test_second_cycle_turns_the_colors() -> None:
     """With one game per match, the second cycle reverses colors and uses new openings."""
     state = RoundRobin(RoundRobinOptions(cycles=2)).start(field(4))
     first, second = state.schedule.games[:6], state.schedule.games[6:]
@@ -240,15 +240,15 @@ def test_other_orders_are_whole_round_robins(order: Literal["seats", "circle"]) 
 
 
 def test_rows_need_rows() -> None:
-    """colours = rows does not work with the Berger tables."""
+    """colors = rows does not work with the Berger tables."""
     with pytest.raises(ValidationError, match="requires order"):
-        RoundRobinOptions(colours="rows")
-    state = RoundRobin(RoundRobinOptions(order="seats", colours="rows")).start(field(6))
+        RoundRobinOptions(colors="rows")
+    state = RoundRobin(RoundRobinOptions(order="seats", colors="rows")).start(field(6))
     assert {game.white for game in state.schedule.games[:3]} == {"E0", "E1", "E2"}
 
 
 @pytest.mark.parametrize("count", range(2, 9))
-def test_gauntlet_pairs_and_colours(count: int) -> None:
+def test_gauntlet_pairs_and_colors(count: int) -> None:
     """Each seed meets all others once per cycle with balanced colors."""
     for seeds in range(1, count):
         for meet in (False, True):
@@ -386,7 +386,7 @@ def test_newcomers_join_the_smaller_team() -> None:
     assert games == {"E1": 4, "G": 4, "H": 4, "E3": 6, "F": 6}
 
 
-def test_colours_come_back_in_the_second_cycle() -> None:
+def test_colors_come_back_in_the_second_cycle() -> None:
     """Two cycles of single games have both colors for all pairs."""
     games = Scheveningen(ScheveningenOptions(cycles=2)).start(field(6)).schedule.games
     assert set(surplus(games).values()) == {0}
@@ -441,7 +441,7 @@ LISTS = (
 
 @pytest.mark.parametrize(("made", "options"), LISTS)
 @pytest.mark.parametrize("games", [1, 4])
-def test_colours_that_stay(made: type[PairList], options: type[ListOptions], games: int) -> None:
+def test_colors_that_stay(made: type[PairList], options: type[ListOptions], games: int) -> None:
     """Without `swap` one entrant of each pair has White in all games."""
     format_ = made(options(games_per_pairing=games, cycles=3, swap=False))
     state = format_.start(field(5))
@@ -456,7 +456,7 @@ def test_colours_that_stay(made: type[PairList], options: type[ListOptions], gam
 
 @pytest.mark.parametrize(("made", "options"), LISTS)
 @pytest.mark.parametrize("swap", [True, False])
-def test_colours_in_reverse(made: type[PairList], options: type[ListOptions], swap: bool) -> None:
+def test_colors_in_reverse(made: type[PairList], options: type[ListOptions], swap: bool) -> None:
     """`reverse` exchanges White and Black in all games, also of late entrants."""
 
     def games(reverse: bool) -> list[Pairing]:
@@ -476,7 +476,7 @@ def test_reverse_and_odds_are_refused(made: type[PairList], options: type[ListOp
 
 @pytest.mark.parametrize("system", ["bubble", "dutch", "mcmahon", "knockout", "gopair", "entropy"])
 @pytest.mark.parametrize("key", ["swap", "reverse"])
-def test_formats_with_colours_of_their_own_say_so(system: str, key: str) -> None:
+def test_formats_with_colors_of_their_own_say_so(system: str, key: str) -> None:
     """Other formats reject color settings and name the formats that have them."""
     with pytest.raises(ValidationError, match=f"{key} is only for match, roundrobin, gauntlet and scheveningen; here"):
         options_model(system).model_validate({key: False})

@@ -19,7 +19,7 @@ def test_pairs_apart_are_never_made() -> None:
     blank = [entry(number) for number in range(1, 5)]
     free = before("152 W", *blank, rounds=3).field
     apart = before("152 W", "260 001 001    1    3", *blank, rounds=3).field
-    system = Dutch(DutchOptions(rounds=3, initial_colour="white"))
+    system = Dutch(DutchOptions(rounds=3, initial_color="white"))
     assert (0, 2) in {board.pair for board in next_round(system, free).boards}
     assert apart.apart == {(0, 2)} and apart.meetings[0] == {2: 1}
     assert (0, 2) not in {board.pair for board in next_round(system, apart).boards}

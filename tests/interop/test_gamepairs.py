@@ -225,7 +225,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "g.pgn"
 
 
-def test_colours_swapped_on_one_position_are_a_pair(path: Path) -> None:
+def test_colors_swapped_on_one_position_are_a_pair(path: Path) -> None:
     """Two games with swapped colors on one position are a pair, wherever they are in the file."""
     path.write_text(
         pgn_text(

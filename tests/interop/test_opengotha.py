@@ -43,7 +43,7 @@ def test_a_tournament() -> None:
     assert (elk.rating, elk.band) == (-700, -30)
     first, second = found.history
     assert [turn.points for turn in first] == [0, 2, 1, 0, 2, 1]
-    assert [turn.colour for turn in first] == [BLACK, WHITE, WHITE, WHITE, BLACK, BLACK]
+    assert [turn.color for turn in first] == [BLACK, WHITE, WHITE, WHITE, BLACK, BLACK]
     assert [turn.handicap for turn in first] == [0, 0, 0, 9, -9, 0]
     assert [turn.kind for turn in second] == [
         Kind.FORFEIT,
@@ -74,7 +74,7 @@ def test_settings_of_the_file() -> None:
         "absence": "standings",
         "corrections": {"Cat Eve": 1},
         "chance": "names",
-        "colour_weight": 10**6,
+        "color_weight": 10**6,
         "float_weight": 2 * 10**7,
         "seeding": "split-random",
         "seeding_later": "slip",
@@ -185,7 +185,7 @@ def test_colors_and_worths_that_are_not_the_usual_ones() -> None:
     """A game of unknown color has no color, and unusual points of byes and absences count."""
     text = EVENING.replace('knownColor="true"', 'knownColor="false"').replace('ValueAbsent="1"', 'ValueAbsent="2"')
     found = read_gotha(text.replace('genMMS2ValueBye="2"', 'genMMS2ValueBye="1"').encode(), "x.xml")
-    assert found.history[1][0].colour == NEITHER
+    assert found.history[1][0].color == NEITHER
     assert (found.history[1][3].points, found.history[1][4].points) == (2, 1)
     assert found.settings["absence"] == "nothing"
 
@@ -276,7 +276,7 @@ def test_a_result_file() -> None:
         Kind.HALF_BYE,
         Kind.BYE,
     ]
-    assert second[1].colour == WHITE and second[3].handicap == -1
+    assert second[1].color == WHITE and second[3].handicap == -1
     for half in ("?", "\xbd"):  # ½ in the code page that OpenGotha writes
         text = RESULTS.replace("\n", "\r\n").replace("½", half).replace("Elan", "Él\xe4n").encode("latin-1")
         again = read(text, "x.h9")

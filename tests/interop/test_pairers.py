@@ -47,7 +47,7 @@ def test_every_recorded_round_is_written_as_it_stood(path: Path) -> None:
         for old, new in zip(report.entries, fresh.entries, strict=True):
             stood = old.cells[number - 1] if number <= len(old.cells) else TrfCell()
             written = new.cells[number - 1]
-            assert (written.opponent, written.colour) == (stood.opponent, stood.colour)
+            assert (written.opponent, written.color) == (stood.opponent, stood.color)
             assert written.opponent or written.result == stood.result.replace(" ", "Z")
             assert new.cells[: number - 1] == tuple((*old.cells, *[TrfCell()] * number)[: number - 1])
         assert found.warnings == ()
@@ -68,7 +68,7 @@ def test_letters_become_turns() -> None:
     assert kinds[2] == [(Kind.BYE, 2), away, away, (Kind.PLAYED, 1)]
     assert kinds[3] == [away, away, away, (Kind.PLAYED, 1)]
     first = found.field.turns(0)
-    assert [turn.colour for turn in first[:2]] == [WHITE, BLACK] and [turn.games for turn in first[:2]] == [1, 0]
+    assert [turn.color for turn in first[:2]] == [WHITE, BLACK] and [turn.games for turn in first[:2]] == [1, 0]
     assert found.field.number == 5 and found.field.present == (0, 1, 2, 3) and found.warnings == ()
 
 
@@ -118,13 +118,13 @@ def test_points_of_an_absence() -> None:
 
 def test_the_settings_of_a_file() -> None:
     """The initial color and acceleration are those of the file, or of the first round with games."""
-    assert before("152 B", entry(1), entry(2)).settings == {"initial_colour": "black"}
+    assert before("152 B", entry(1), entry(2)).settings == {"initial_color": "black"}
     late = before(entry(1), entry(2, "   3 b 1", points="1.0"), entry(3, "   2 w 0"))
-    assert late.settings == {"initial_colour": "black"}
+    assert late.settings == {"initial_color": "black"}
     second = before(
         entry(1, "   2 - -", "   3 b 1", points="1.0"), entry(2, "   1 - +"), entry(3, "        ", "   1 w 0"), rounds=3
     )
-    assert second.settings == {"initial_colour": "black"}
+    assert second.settings == {"initial_color": "black"}
     baku = before("192 FIDE_DUTCH_2025_BAKU", entry(1), entry(2))
     assert baku.settings == {"acceleration": "baku"} and baku.warnings == ()
     assert before("192 FIDE_DUBOV", entry(1), entry(2)).warnings == ("f.trf: pairing system FIDE_DUBOV is ignored",)
@@ -163,7 +163,7 @@ def test_several_byes_before_the_round_is_paired_are_refused() -> None:
 
 def test_who_rests_by_decision() -> None:
     """A requested bye comes with the round; a second bye and an odd number are noted."""
-    system = Dutch(DutchOptions(rounds=3, initial_colour="white"))
+    system = Dutch(DutchOptions(rounds=3, initial_color="white"))
     blank = before("152 W", *[entry(number) for number in range(1, 6)], rounds=3).field
     paired = next_round(system, blank.resting(0))
     assert (paired.boards, paired.byes) == ((Board(3, 1), Board(2, 4)), (0,))
@@ -322,7 +322,7 @@ def screen(folder: Path) -> Iterator[str]:
 
 def told_by_us(results: str, number: int) -> str:
     return xboard_game(
-        lambda _: Dutch(DutchOptions(rounds=ROUNDS, initial_colour="white")), 4, results, number, rounds=ROUNDS
+        lambda _: Dutch(DutchOptions(rounds=ROUNDS, initial_color="white")), 4, results, number, rounds=ROUNDS
     )
 
 
@@ -333,7 +333,7 @@ def test_xboard_plays_a_swiss_of_four(tmp_path: Path) -> None:
     known = "\n".join(f'"{name}" -fcp "{engine} {name[-1]}" -fd "{tmp_path}"' for name in NAMES)
     (tmp_path / "settings").write_text(f"-firstChessProgramNames {{{known}\n}}\n")
     (tmp_path / "swiss.trn").write_text(TOURNEY.format(names="\n".join(NAMES), rounds=ROUNDS))
-    pairing = f"{sys.executable} -m enginetour pair --xboard --rounds {ROUNDS} --set initial_colour=white"
+    pairing = f"{sys.executable} -m enginetour pair --xboard --rounds {ROUNDS} --set initial_color=white"
     command = [find_program("xboard") or "", "-ini", "settings", "-saveSettingsOnExit", "false"]
     command += ["-fcp", f"{engine} 1", "-scp", f"{engine} 2", "-pairingEngine", pairing, "-tf", "swiss.trn", "-mm"]
     command += ["-matchPause", "10", "-xpopup", "-xexit", "-depth", "1", "-adjudicateDrawMoves", "15"]
@@ -361,7 +361,7 @@ def test_xboard_plays_a_swiss_of_four(tmp_path: Path) -> None:
 
 
 def make(_: object) -> Dutch:
-    return Dutch(DutchOptions(rounds=3, initial_colour="white"))
+    return Dutch(DutchOptions(rounds=3, initial_color="white"))
 
 
 def asked(*lines: str, rounds: int = 3) -> list[str]:
@@ -406,7 +406,7 @@ def test_what_cannot_be_answered_is_told_to_the_user(lines: tuple[str, ...], wor
 
 def test_the_command_answers_while_it_is_asked(tmp_path: Path) -> None:
     """Each answer is sent before the next request."""
-    command = [sys.executable, "-m", "enginetour", "pair", "--xboard", "--rounds", "2", "--set", "initial_colour=black"]
+    command = [sys.executable, "-m", "enginetour", "pair", "--xboard", "--rounds", "2", "--set", "initial_color=black"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         assert process.stdin is not None and process.stdout is not None
         for question, answer in (("results 4 \npairing 1\n", "3-1"), ("results 4 +*\npairing 2\n", "2-4")):

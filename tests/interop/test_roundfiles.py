@@ -48,7 +48,7 @@ RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 def tournament(games: int, *, each: int = 1, gone: str = "", **settings: object) -> tuple[PlayedTournament, Field]:
     """Play this many games of a Dutch tournament of five, then withdraw an engine."""
     options = DutchOptions.model_validate(
-        {"rounds": 3, "games_per_pairing": each, "initial_colour": "white", **settings}
+        {"rounds": 3, "games_per_pairing": each, "initial_color": "white", **settings}
     )
     format_ = Rounds(Dutch(options))
     state = format_.start(FIVE)
@@ -78,7 +78,7 @@ def test_a_running_round_has_no_results_yet() -> None:
     one, _ = tournament(1)
     cells = [entry.cells[0] for entry in trf_report(one).entries]
     assert sorted(cell.result for cell in cells) == [" ", " ", "0", "1", "U"]
-    assert sorted(cell.colour for cell in cells) == ["-", "b", "b", "w", "w"]
+    assert sorted(cell.color for cell in cells) == ["-", "b", "b", "w", "w"]
 
 
 def test_a_withdrawal_is_a_forfeit() -> None:
@@ -97,7 +97,7 @@ def test_a_match_of_two_games_is_two_rounds() -> None:
     for entry in found.entries:
         first, second = entry.cells[:2]
         assert first.opponent == second.opponent
-        assert {first.colour, second.colour} == ({"w", "b"} if first.opponent else {"-"})
+        assert {first.color, second.color} == ({"w", "b"} if first.opponent else {"-"})
     assert sum(entry.points for entry in found.entries) == 2 * (4 + 2 + 2)  # games, and a bye of two in both rounds
 
 
@@ -275,7 +275,7 @@ def test_the_cost_of_the_other_decision_is_that_of_all_rounds() -> None:
 def test_a_rule_is_followed_again_with_the_other_decision() -> None:
     """A system by rules gives a round with any legal pair, and one without."""
     field = apart(field_of(rated(*range(2000, 1200, -100)), "A1E F0B C1G H0D", total=5))
-    system = Dutch(DutchOptions(rounds=5, initial_colour="white"))
+    system = Dutch(DutchOptions(rounds=5, initial_color="white"))
     paired = next_round(system, field)
     for pair in combinations(field.present, 2):
         found = explain_pair(system, field, paired, *pair)

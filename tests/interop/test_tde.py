@@ -59,7 +59,7 @@ def test_rounds(tmp_path: Path) -> None:
     first, second = found.field.history
     assert [turn.kind for turn in first] == [Kind.PLAYED] * 3 + [Kind.ABSENT, Kind.PLAYED]
     assert [turn.points for turn in first] == [2, 0, 1, 0, 1]
-    assert (first[4].colour, first[2].colour, first[4].handicap, first[2].handicap) == (WHITE, BLACK, 2, -2)
+    assert (first[4].color, first[2].color, first[4].handicap, first[2].handicap) == (WHITE, BLACK, 2, -2)
     assert [turn.kind for turn in second] == [Kind.BYE, Kind.PLAYED, Kind.ABSENT, Kind.ABSENT, Kind.PLAYED]
     assert [turn.points for turn in second] == [2, 0, 0, 0, 2]
     assert found.settings["bye"] == ("Doe, Jane", "Engine 2 Point 1") and found.warnings == ()

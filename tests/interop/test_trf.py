@@ -151,7 +151,7 @@ def test_the_header_in_both_styles() -> None:
         "XXA    1  1.0  1.0", "XXA    2  1.0  1.0", "XXP 1 2 4", "192 FIDE_DUTCH_2025_BAKU",
     )  # fmt: skip
     for found in (new, old):
-        assert (found.name, found.rounds, found.colour, found.baku) == ("Cup of engines", 9, BLACK, True)
+        assert (found.name, found.rounds, found.color, found.baku) == ("Cup of engines", 9, BLACK, True)
         assert found.scores == {"W": 6, "D": 2, "L": 0, "A": 0} and found.worth("P") == 6
         assert found.byes == {(2, 1): "H", (2, 3): "H"}
         assert found.virtual == {(1, 1): 2, (2, 1): 2, (1, 2): 2, (2, 2): 2}
@@ -162,7 +162,7 @@ def test_the_header_in_both_styles() -> None:
 def test_what_is_not_said_is_usual() -> None:
     """Default points are 1, 1/2, 0 and a bye as a win; with rank numbers are by line."""
     found = header_of("XXC white1 rank", "162  P 0.5")
-    assert (found.colour, found.by_line, found.rounds, found.baku) == (WHITE, True, None, False)
+    assert (found.color, found.by_line, found.rounds, found.baku) == (WHITE, True, None, False)
     assert (found.scores["W"], found.scores["D"], found.worth("P")) == (2, 1, 1)
 
 

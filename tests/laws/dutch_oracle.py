@@ -62,7 +62,7 @@ class Round:
         one, other = self.there[i], self.there[j]
         if self.field.met(one.place, other.place):
             return False
-        both = one.colours.due == other.colours.due == 3 and one.colours.wish == other.colours.wish
+        both = one.colors.due == other.colors.due == 3 and one.colors.wish == other.colors.wish
         return not both or one.top or other.top
 
     def graph(self, vertices: Sequence[int], weigh: Weigh) -> nx.Graph:
@@ -140,7 +140,7 @@ class Round:
         """Return the criteria as digits of a number; `single` is the score of the bye if it is in this bracket."""
         hi, lo, n = self.there[i], self.there[j], self.base
         c, m = int(j in held), int(j in below)
-        mine, other = hi.colours, lo.colours
+        mine, other = hi.colors, lo.colors
         same = mine.wish == other.wish != 0
         absolute = mine.due == other.due == 3
         d, e = abs(mine.difference), abs(other.difference)

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.dutch import BREACH, CERTIFIED, LegalRounds, pair_brackets, pair_dutch
-from enginetour.formats.pairing.dutch_criteria import Bye, Colours, Float, PlayerCard, player_cards, settle_bye
+from enginetour.formats.pairing.dutch_criteria import Bye, Colors, Float, PlayerCard, player_cards, settle_bye
 from enginetour.formats.pairing.field import BLACK, WHITE, Board, Field, Paired, Unpairable
 from enginetour.formats.pairing.matching import Face
 from tests.laws.dutch_oracle import Illegal, Round, oracle
@@ -65,7 +65,7 @@ def cost(field: Field, pairs: list[tuple[int, int]], byes: tuple[int, ...]) -> l
     """Return rematches by round from the latest, second byes, and color clashes of a round."""
     known = {card.place: card for card in player_cards(field)}
     again = [field.meetings[i][j] for i, j in pairs if field.met(i, j)]
-    clashes = sum(known[i].colours.clashes(known[j].colours) and not (known[i].top or known[j].top) for i, j in pairs)
+    clashes = sum(known[i].colors.clashes(known[j].colors) and not (known[i].top or known[j].top) for i, j in pairs)
     latest = [again.count(number) for number in range(len(field.history), 0, -1)]
     return [len(again), *latest, sum(known[i].barred for i in byes), clashes]
 
@@ -100,7 +100,7 @@ def test_the_law_is_broken_as_little_as_can_be(seed: int) -> None:
 def any_cards(dice: random.Random) -> tuple[Field, list[PlayerCard]]:
     """Make random colors, floats, scores and opponents that no tournament needs to have."""
     count, scores = dice.randint(2, 11), dice.choice([1, 2, 3])
-    coloured, floated = dice.random() < 0.6, dice.random() < 0.6
+    colored, floated = dice.random() < 0.6, dice.random() < 0.6
     field = entered(count, 9)
     for _ in range(dice.randint(0, count - 2)):
         order = dice.sample(range(count), count - count % 2)
@@ -110,7 +110,7 @@ def any_cards(dice: random.Random) -> tuple[Field, list[PlayerCard]]:
         PlayerCard(
             place,
             2 * dice.randrange(scores),
-            Colours.of([dice.choice([WHITE, BLACK]) for _ in range(dice.randint(0, 5) * coloured)]),
+            Colors.of([dice.choice([WHITE, BLACK]) for _ in range(dice.randint(0, 5) * colored)]),
             (dice.choice(list(Float)), dice.choice(list(Float))) if floated else (Float.NONE, Float.NONE),
             barred=dice.random() < 0.3,
             played=dice.randint(3, 5),
@@ -149,7 +149,7 @@ def test_exchanges_as_the_plain_reading(seed: int) -> None:
     count = dice.choice([8, 10, 12])
     every = list(combinations(range(count), 2))
     field = unmet(count, dice.sample(every, dice.randint(count, 2 * count)))
-    there = [PlayerCard(place, 0, Colours(), (Float.NONE, Float.NONE), False, 0, False) for place in range(count)]
+    there = [PlayerCard(place, 0, Colors(), (Float.NONE, Float.NONE), False, 0, False) for place in range(count)]
     face, legal = LegalRounds(field, there, forbid_family=False).face(strict=False)
     if legal:
         pairs, _ = pair_brackets(*placed_with(face, there))

@@ -31,9 +31,9 @@ def cells_of(dice: random.Random, count: int) -> list[trf.TrfCell]:
     for one, other in list(pairwise(there))[::2]:
         luck = dice.random()
         results = "+-" if luck < 0.1 else "--" if luck < 0.15 else dice.choice(PLAYED)
-        colours = "--" if luck < 0.15 and dice.random() < 0.5 else "wb"
-        for place, mate, colour, result in zip((one, other), (other, one), colours, results, strict=True):
-            row[place] = trf.TrfCell(mate + 1, colour, result)
+        colors = "--" if luck < 0.15 and dice.random() < 0.5 else "wb"
+        for place, mate, color, result in zip((one, other), (other, one), colors, results, strict=True):
+            row[place] = trf.TrfCell(mate + 1, color, result)
     if len(there) % 2:
         row[there[-1]] = trf.TrfCell(result=dice.choice("UUFH"))
     return row

@@ -42,7 +42,7 @@ def as_xml(field: Field, names: list[str], bands: list[int]) -> bytes:
         for at, turn in enumerate(row):
             if turn.kind is Kind.BYE:
                 byes.append(f'<ByePlayer roundNumber="{number}" player={quoteattr(names[at].upper())}/>')
-            if turn.opponent is None or turn.colour != WHITE:
+            if turn.opponent is None or turn.color != WHITE:
                 continue
             result = RESULTS[turn.points, row[turn.opponent].points] + "_BYDEF" * (turn.kind is Kind.FORFEIT)
             lines.append(
@@ -65,14 +65,14 @@ def as_h9(field: Field, names: list[str], bands: list[int]) -> bytes:
                 cells.append({2: "0+", 1: "0=", 0: "0-"}[turn.points])
                 continue
             sign = "-=+"[turn.points] + "/!"[turn.kind is Kind.FORFEIT]
-            cells.append(f"{turn.opponent + 1}{sign}{'w' if turn.colour == WHITE else 'b'}{abs(turn.handicap)}")
+            cells.append(f"{turn.opponent + 1}{sign}{'w' if turn.color == WHITE else 'b'}{abs(turn.handicap)}")
         lines.append(f"{at + 1} {names[at]} x {grade(bands[at])} XX xxxx 0 0 0 0 {' '.join(cells)}")
     return "\n".join(lines).encode()
 
 
-def coloured(turn: Turn, at: int) -> Turn:
+def colored(turn: Turn, at: int) -> Turn:
     """Give forfeits random colors, which the files need."""
-    if turn.opponent is None or turn.colour:
+    if turn.opponent is None or turn.color:
         return turn
     return Turn(turn.kind, turn.opponent, WHITE if at < turn.opponent else BLACK, turn.points, 0, turn.games)
 
@@ -83,7 +83,7 @@ def test_a_field_reads_back(seed: int, count: int, names: list[str]) -> None:
     """Names, grades, games with colors and points, byes and absences are read as they were written."""
     dice = random.Random(seed)
     field = random_field(seed, count, 4)
-    rows = tuple(tuple(coloured(turn, at) for at, turn in enumerate(row)) for row in field.history)
+    rows = tuple(tuple(colored(turn, at) for at, turn in enumerate(row)) for row in field.history)
     field = Field(field.members, rows, field.present, 9)
     bands = [dice.randint(-30, 8) for _ in range(count)]
     order = sorted(range(count), key=lambda at: names[at])
@@ -95,7 +95,7 @@ def test_a_field_reads_back(seed: int, count: int, names: list[str]) -> None:
     for mine, read in zip(field.history, xml.history, strict=False):
         for at, turn in enumerate(mine):
             other = None if turn.opponent is None else place[turn.opponent]
-            wanted = Turn(turn.kind, other, turn.colour, turn.points, turn.handicap, turn.games)
+            wanted = Turn(turn.kind, other, turn.color, turn.points, turn.handicap, turn.games)
             assert read[place[at]] == wanted
     table = h9.read(as_h9(field, names, bands), "x.h9")
     assert [member.band for member in table.members] == bands

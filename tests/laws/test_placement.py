@@ -33,9 +33,9 @@ def some_field(
             one, other, points = order.pop(), order.pop(), dice.randint(0, win)
             handicap = dice.choice([0, 0, 0, 2])
             if whole or dice.random() < 0.7:
-                colours = (WHITE, BLACK) if win == 2 else (NEITHER, NEITHER)
-                row[one] = Turn(Kind.PLAYED, other, colours[0], points, handicap, win // 2)
-                row[other] = Turn(Kind.PLAYED, one, colours[1], win - points, -handicap, win // 2)
+                colors = (WHITE, BLACK) if win == 2 else (NEITHER, NEITHER)
+                row[one] = Turn(Kind.PLAYED, other, colors[0], points, handicap, win // 2)
+                row[other] = Turn(Kind.PLAYED, one, colors[1], win - points, -handicap, win // 2)
             elif dice.random() < 0.5:
                 row[one], row[other] = Turn(Kind.FORFEIT, other, points=win), Turn(Kind.FORFEIT, one)
             else:
@@ -120,7 +120,7 @@ def test_shared_codes_are_the_same_in_round_robins(seed: int, code: str) -> None
         Scored(names[place], names[turn.opponent], (Outcome.BLACK, Outcome.DRAW, Outcome.WHITE)[turn.points])
         for row in field.history
         for place, turn in enumerate(row)
-        if turn.colour == WHITE and turn.opponent is not None
+        if turn.color == WHITE and turn.opponent is not None
     ]
     expected = CODES[code](names, cross(games), dict(zip(names, field.scores, strict=True)))
     assert dict(zip(names, code_values(field, [code])[code], strict=True)) == expected

@@ -35,7 +35,7 @@ OTHERS: dict[str, list[Any]] = {
     "bye": [["E1"]],
     "categories": [1, [1700.0, 1300.0]],
     "category_weight": [0],
-    "colour_weight": [0],
+    "color_weight": [0],
     "corrections": [{"E1": 2}],
     "cycles": [2],
     "draw_rate": [1.0],
@@ -113,7 +113,7 @@ LIGHT = (
     "half_groups",
     "seeding_weight",
     "seeding",
-    "colour_weight",
+    "color_weight",
 )
 POSITION: Settings = {"float_rule": "position"}
 
@@ -142,7 +142,7 @@ WITH: dict[str, Settings] = {
     "floor": BANDS,
     "groups": {"bar": 19, "floor": 15},
     "cup_top_group": {"placement": ["STS"], **LIMITED_BANDS},
-    "colours": {"order": "seats"},
+    "colors": {"order": "seats"},
     "draw_rate": {"model": "elo-draw"},
     "integer_steps": {"model": "gor"},
     "sudden_death": {"extra_pairs": 0},

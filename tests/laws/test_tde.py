@@ -142,7 +142,7 @@ def test_directives_and_marks_mean_what_they_say(made: Made, end: str, results: 
             (folder / f"{number}.tde").write_bytes(text.replace("\n", end).encode())
             row = tde.read_tournament(register, rounds=4).field.history[-1]
             for board in paired.boards:
-                assert (row[board.white].opponent, row[board.white].colour) == (board.black, WHITE)
+                assert (row[board.white].opponent, row[board.white].color) == (board.black, WHITE)
                 assert (row[board.white].handicap, row[board.black].handicap) == (odds, -odds)
             alone = paired.byes if len(paired.byes) == 1 else ()  # a file can have only one bye
             assert tuple(at for at, turn in enumerate(row) if turn.kind is Kind.BYE) == alone

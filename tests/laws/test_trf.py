@@ -83,7 +83,7 @@ def test_codes_of_both_years_say_the_same(said: Said, order: random.Random, end:
         order.shuffle(lines)
         report = read(end.join([*lines, *said.both(), *entrants]).encode())
         for found in (read_header(report), read_header(read(report.text()))):
-            assert (found.rounds, found.colour) == (said.rounds, WHITE if said.white else BLACK)
+            assert (found.rounds, found.color) == (said.rounds, WHITE if said.white else BLACK)
             worths = {"W": 2, "D": 1, "L": 0, "A": 0} | said.scores
             assert {key: found.worth(key) for key in "WDLAPZ"} == {
                 **worths,

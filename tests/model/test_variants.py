@@ -227,8 +227,8 @@ def told(folder: Path) -> dict[str, list[list[str]]]:
     lines: dict[str, list[list[str]]] = {"uci": [], "cecp": []}
     for path in sorted((folder / "results" / "trial.traffic").glob("*.log")):
         talk = [line.split(maxsplit=2) for line in path.read_text().splitlines()[1:]]
-        for colour in ("White", "Black"):
-            own = [words[2].removeprefix("> ") for words in talk if words[1] == colour and words[2].startswith("> ")]
+        for color in ("White", "Black"):
+            own = [words[2].removeprefix("> ") for words in talk if words[1] == color and words[2].startswith("> ")]
             lines["uci" if "uci" in own else "cecp"].append(own)
     return lines
 

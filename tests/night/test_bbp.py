@@ -247,7 +247,7 @@ def own(seed: int) -> tuple[PlayedTournament, bool]:
     missed = {name: rng.sample(range(1, rounds + 1), 2) for name in rng.sample(names, rng.randint(0, 3))}
     absent, half = ({n: m for at, (n, m) in enumerate(missed.items()) if at % 2 == kind} for kind in (0, 1))
     settings: dict[str, object] = {"rounds": rounds, "bye_points": points, "absent": absent, "half_bye": half}
-    settings |= {"acceleration": rng.choice(("none", "baku")), "initial_colour": rng.choice(("lot", "black"))}
+    settings |= {"acceleration": rng.choice(("none", "baku")), "initial_color": rng.choice(("lot", "black"))}
     format_ = Rounds(Dutch(DutchOptions.model_validate(settings)), seed)
     state = format_.start(tuple(Entrant(name) for name in names))
     kept: dict[tuple[int, frozenset[str]], list[TableGame]] = {}

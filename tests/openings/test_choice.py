@@ -301,7 +301,7 @@ def test_settings_that_exclude_each_other(wrong: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("key", ["swap", "reverse"])
-def test_colours_are_a_setting_of_the_format(key: str) -> None:
+def test_colors_are_a_setting_of_the_format(key: str) -> None:
     """The error for a key of the format names the section [format]."""
     with pytest.raises(ValidationError, match=rf"{key} is a key of \[format\], not of \[play\.openings\]"):
         OpeningSettings.model_validate({key: False})

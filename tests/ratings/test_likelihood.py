@@ -197,7 +197,7 @@ def test_old_prior_weighs_like_games() -> None:
     assert few + 4 < many < gap(fit(MATCH)) < many + 1
 
 
-def test_both_colours_in_one_row() -> None:
+def test_both_colors_in_one_row() -> None:
     """Folding swaps wins and losses if White is the later name."""
     pairs = fit({("A", "B"): (1, 2, 3), ("B", "A"): (10, 20, 30), ("C", "B"): (0, 1, 4)}).pairs.folded
     rows = np.stack((pairs.white, pairs.black, pairs.wins, pairs.draws, pairs.losses), axis=1).tolist()

@@ -82,7 +82,7 @@ def test_between_anchors_nothing_is_uncertain() -> None:
     assert made("diff", FIELD, found).values[at["A"], at["B"]] == 50
 
 
-def test_scores_are_those_of_both_colours() -> None:
+def test_scores_are_those_of_both_colors() -> None:
     """A cell has the points of the row with both colors, and all games."""
     score = made("score", FIELD)
     at = {name: number for number, name in enumerate(score.names)}

@@ -16,7 +16,7 @@ def test_both_orders_are_one_pair() -> None:
     assert found.counts.tolist() == [[5, 4, 3, 2, 3]]
 
 
-def test_a_pair_has_a_game_in_each_colour() -> None:
+def test_a_pair_has_a_game_in_each_color() -> None:
     """Each pair has one game in each color; the other games of a row are single."""
     found = opening_pairs({("A", "B"): (1, 2, 9, 3, 0), ("B", "C"): (1, 0, 2, 0, 0)}, ("A", "B", "C"))
     assert found.in_rows(pairs_of(COUNTS)).tolist() == [15, 15, 3, 3]

@@ -983,11 +983,11 @@ CASES = [(name, *one) for name, several in GAMES.items() for one in several]
 Protocols = tuple[str, str]  # of White, of Black; san is CECP with san=1
 
 
-def player(protocol: str, colour: str, seed: str, *faults: str) -> EngineSpec:
+def player(protocol: str, color: str, seed: str, *faults: str) -> EngineSpec:
     """Return an engine that also chooses by its color, so that the game does not depend on it."""
     return EngineSpec(
-        f"{colour} {protocol}",
-        (sys.executable, SCRIPT, protocol, f"{colour} {seed}", *faults),
+        f"{color} {protocol}",
+        (sys.executable, SCRIPT, protocol, f"{color} {seed}", *faults),
         "uci" if protocol == "uci" else "cecp",
         dir="scratch",
         quirks=Quirks(ready_timeout=20.0, handshake_timeout=20.0),
@@ -995,17 +995,17 @@ def player(protocol: str, colour: str, seed: str, *faults: str) -> EngineSpec:
 
 
 def true_game(
-    variant: str, seed: str, fen: str | None, colours: tuple[str, str] = ("Black", "White")
+    variant: str, seed: str, fen: str | None, colors: tuple[str, str] = ("Black", "White")
 ) -> tuple[chess.Board, set[str]]:
     """Return the game that both engines play if everything is sent correctly, and its events."""
     board, happened = board_of(variant, fen), set()
     while board.outcome() is None:
-        colour = "white" if board.turn else "black"
-        move = choice(board, f"{colours[board.turn]} {seed}")
+        color = "white" if board.turn else "black"
+        move = choice(board, f"{colors[board.turn]} {seed}")
         if board.is_castling(move):
-            happened.add(f"{colour} {board.san(move).rstrip('+#')}")
+            happened.add(f"{color} {board.san(move).rstrip('+#')}")
         if move.drop:
-            happened.add(f"{colour} drop")
+            happened.add(f"{color} drop")
         if move.promotion:
             happened.add(f"crowned {chess.piece_symbol(move.promotion)}")
         if board.is_en_passant(move):
@@ -1084,7 +1084,7 @@ def test_a_whole_game(
     true, happened = true_game(variant, seed, fen)
     assert happened >= {word for word in happens.split(", ") if word}
     white, black = (
-        player(protocol, colour, seed) for protocol, colour in zip(protocols, ("White", "Black"), strict=True)
+        player(protocol, color, seed) for protocol, color in zip(protocols, ("White", "Black"), strict=True)
     )
     for plies in (0, len(true.move_stack) // 2):
         moves = tuple(move.uci() for move in true.move_stack[:plies])
@@ -1101,7 +1101,7 @@ def test_ends_of_a_variant_are_counted(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("[play]\n", '[play]\nvariant = "3check"\n'))
     done = tour(tmp_path, "run", str(path))
     assert "Score of White uci vs White cecp: 1 - 1 - 0  [0.500] 2" in done.stdout
-    board = true_game("3check", "1", None, colours=("White", "White"))[0]
+    board = true_game("3check", "1", None, colors=("White", "White"))[0]
     result = board.result()
     assert result == "1-0"
     games = read(tmp_path, "games")

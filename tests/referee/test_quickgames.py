@@ -369,13 +369,13 @@ def test_quick_is_half_a_millisecond_a_ply(rule: Any) -> None:
     assert quickgames.SLOW_NS == 10_000_000 == quickgames.LEAST_MS * 1000  # a thousandth of what it may cost
 
 
-@pytest.mark.parametrize("colour", ["", "A_", "B_"])
-def test_who_wants_more_than_turns_is_not_bound(rule: Any, colour: str) -> None:
+@pytest.mark.parametrize("color", ["", "A_", "B_"])
+def test_who_wants_more_than_turns_is_not_bound(rule: Any, color: str) -> None:
     """Engines with threads, or with a near flag of either color, are not pinned."""
     assert [rule.play(0.1, limit_ms=10_000) for _ in range(2)] == [False, True]
     rule.done.clear()
     for word, value in (("threads", 2), ("limit_ms", 9_999)):
-        assert [rule.play(0.1, **{colour + word: value}) for _ in range(3)] == [False] * 3
+        assert [rule.play(0.1, **{color + word: value}) for _ in range(3)] == [False] * 3
     assert rule.done == ["part", "leave"]
 
 

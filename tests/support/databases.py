@@ -432,9 +432,9 @@ def field_of(members: Sequence[Member], *rounds: str, total: int = 5, win: int =
             other, forfeit = ord(word[2]) - ord("A"), word[1] == "+"
             points = win * MARKS["1" if forfeit else word[1]] // 2
             kind, games = (Kind.FORFEIT, 0) if forfeit else (Kind.PLAYED, win // 2)
-            colours = (WHITE, BLACK) if win == 2 else (NEITHER, NEITHER)
-            row[one] = Turn(kind, other, colours[0], points, 0, games)
-            row[other] = Turn(kind, one, colours[1], win - points, 0, games)
+            colors = (WHITE, BLACK) if win == 2 else (NEITHER, NEITHER)
+            row[one] = Turn(kind, other, colors[0], points, 0, games)
+            row[other] = Turn(kind, one, colors[1], win - points, 0, games)
         history.append(tuple(row))
     return Field(tuple(members), tuple(history), tuple(range(len(members))), total, win, seed)
 
@@ -726,9 +726,9 @@ def after(field: Field, paired: Paired, dice: random.Random, trouble: float = 0.
     for board in paired.boards:
         points = 1 if dice.random() < draws else dice.choice([0, 2])
         kind = Kind.FORFEIT if points != 1 and dice.random() < trouble else Kind.PLAYED
-        colours = (WHITE, BLACK) if kind is Kind.PLAYED else (0, 0)
-        row[board.white] = Turn(kind, board.black, colours[0], points, games=1)
-        row[board.black] = Turn(kind, board.white, colours[1], 2 - points, games=1)
+        colors = (WHITE, BLACK) if kind is Kind.PLAYED else (0, 0)
+        row[board.white] = Turn(kind, board.black, colors[0], points, games=1)
+        row[board.black] = Turn(kind, board.white, colors[1], 2 - points, games=1)
     for member in paired.byes:
         row[member] = Turn(Kind.BYE, points=field.win)
     present = tuple(member for member in range(len(row)) if dice.random() >= trouble)

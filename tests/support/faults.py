@@ -601,7 +601,7 @@ FAULTROWS_STARTS = (
     Row("reads one line per wake-up, with the quirk", "play", "",
         "uci-line-by-line-with-the-quirk cecp-line-by-line-with-the-quirk", "referee/test_game::test_line_by_line"),
     Row("slow start, slow first ping", "play", "", "slow-start late-pong"),
-    Row("banner, colours, prompts", "play", "", "banner long-banner"),
+    Row("banner, colors, prompts", "play", "", "banner long-banner"),
     Row("many, odd and doubled options", "play", "", "many-options uci-odd-options"),
     Row("aborts on a bad option value", "-", "", "",
         "engines/test_uci::test_a_wrong_option_is_never_sent referee/test_game::test_a_bad_option_is_void_and_named"),

@@ -169,7 +169,7 @@ def test_who_left_may_be_gone_from_the_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("add", "wren2"), ("replace", "Wren 1", "wren2")])
-def test_a_newcomer_obeys_the_control_of_either_colour(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_newcomer_obeys_the_control_of_either_color(tmp_path: Path, words: tuple[str, ...]) -> None:
     """An engine joins only if it supports the time controls of both colors."""
     path = config(
         tmp_path,

@@ -225,7 +225,7 @@ def random(lineup: Lineup, chance: PairRandom, most: int) -> Criterion:
     return Criterion("random", most, "enginetour", lambda one, other: chance(member[one], member[other], most))
 
 
-def colours(lineup: Lineup, stones: Value | None, most: int = 10**6) -> Criterion:
+def colors(lineup: Lineup, stones: Value | None, most: int = 10**6) -> Criterion:
     """Return the criterion for color balances of opposite signs; a balance of 0 against 2 or more counts half.
 
     With a handicap, the weaker entrant has Black, so colors do not count.
@@ -387,7 +387,7 @@ class OlderGotha:
         return (
             _points("not met", 1_000_000, lambda a, b: np.where(self.met[a, b], 0.0, 1_000_000.0)),
             *((drawn,) if self.random else ()),
-            _points("colours", 100, self._colours),
+            _points("colours", 100, self._colors),
             _points("score", 50_000, lambda a, b: 50_000 * (_FARTHEST - self._gap(a, b)) / _FARTHEST),
             _points("small gaps", 6_250, lambda a, b: _parabola(25_000, self._gap(a, b), _FARTHEST)),
             _points("seeding", _SEEDING, self._seeding),
@@ -409,7 +409,7 @@ class OlderGotha:
             return np.zeros(np.broadcast_shapes(one.shape, other.shape), dtype=np.int64)
         return stones(self.strength, self.correction, _MOST_STONES)(one, other)
 
-    def _colours(self, one: Ints, other: Ints) -> _Floats:
+    def _colors(self, one: Ints, other: Ints) -> _Floats:
         return np.where(self.lineup.balance[one] * self.lineup.balance[other] < 0, 100.0, 0.0)
 
     def _seeding(self, one: Ints, other: Ints) -> _Floats:

@@ -310,7 +310,7 @@ def _described(
     return drawn, tuple(remarks)
 
 
-def assign_colours(
+def assign_colors(
     field: Field,
     lineup: Lineup,
     pairs: Sequence[tuple[int, int]],
@@ -334,7 +334,7 @@ def assign_colours(
         if given:
             first = bool(strength[a] >= strength[b])
         else:
-            wants = [(int(lineup.balance[at]), _last_colour(field, member)) for at, member in ((a, one), (b, other))]
+            wants = [(int(lineup.balance[at]), _last_color(field, member)) for at, member in ((a, one), (b, other))]
             if named is not None and wants[0][0] == wants[1][0]:
                 first = int(named(np.array([one]), np.array([other]), 1)[0]) == 0
             else:
@@ -345,9 +345,9 @@ def assign_colours(
     return tuple(board for _, board in sorted(boards, key=lambda item: item[0]))
 
 
-def _last_colour(field: Field, member: int) -> int:
+def _last_color(field: Field, member: int) -> int:
     """Return 1 if the last game was with White, -1 if it was with Black, and 0 if there is no such game."""
     for row in reversed(field.history):
-        if row[member].met and row[member].colour:
-            return 1 if row[member].colour == WHITE else -1
+        if row[member].met and row[member].color:
+            return 1 if row[member].color == WHITE else -1
     return 0

@@ -29,7 +29,7 @@ class PreferenceStrength(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Colours:
+class Colors:
     """Colors of the games played, and the resulting preference. Colors are WHITE (1), BLACK (-1) or NEITHER (0)."""
 
     played: tuple[int, ...] = ()
@@ -39,7 +39,7 @@ class Colours:
     due: PreferenceStrength = PreferenceStrength.NOT
 
     @classmethod
-    def of(cls, played: Sequence[int]) -> Colours:
+    def of(cls, played: Sequence[int]) -> Colors:
         """Return the preference from the colors of the games played, oldest first."""
         difference = sum(played)
         last = played[-1] if played else NEITHER
@@ -55,18 +55,18 @@ class Colours:
             wish, due = -last, PreferenceStrength.MILD if played else PreferenceStrength.NOT
         return cls(tuple(played), difference, twice, wish, due)
 
-    def clashes(self, other: Colours) -> bool:
+    def clashes(self, other: Colors) -> bool:
         """Return whether both have an absolute preference for the same color."""
         return self.due == other.due == PreferenceStrength.ABSOLUTE and self.wish == other.wish
 
 
-def colour_of_first(first: Colours, second: Colours, without: int) -> int:
+def color_of_first(first: Colors, second: Colors, without: int) -> int:
     """Return the color of the higher entrant (`first`); it is `without` if neither entrant has a preference."""
     if not first.wish and not second.wish:
         return without
     if first.wish != second.wish:
         return first.wish or -second.wish
-    mine, other = ((colours.due, _size(colours)) for colours in (first, second))
+    mine, other = ((colors.due, _size(colors)) for colors in (first, second))
     if mine != other:
         return first.wish if mine > other else -second.wish
     for of_first, of_second in zip(reversed(first.played), reversed(second.played), strict=False):
@@ -75,8 +75,8 @@ def colour_of_first(first: Colours, second: Colours, without: int) -> int:
     return first.wish
 
 
-def _size(colours: Colours) -> int:
-    return abs(colours.difference) if colours.due == PreferenceStrength.ABSOLUTE else 0
+def _size(colors: Colors) -> int:
+    return abs(colors.difference) if colors.due == PreferenceStrength.ABSOLUTE else 0
 
 
 class Float(StrEnum):
@@ -97,7 +97,7 @@ class PlayerCard:
 
     place: int
     score: int
-    colours: Colours
+    colors: Colors
     floats: tuple[Float, Float]
     barred: bool  # it gets no bye, because it had a bye or the points of a win without a game (C2)
     played: int  # number of rounds played over the board
@@ -109,15 +109,15 @@ class PlayerCard:
         return -self.score, self.place
 
 
-def player_cards(field: Field, accelerated: int = 0, *, colour_blind: bool = False) -> list[PlayerCard]:
+def player_cards(field: Field, accelerated: int = 0, *, color_blind: bool = False) -> list[PlayerCard]:
     """Return the cards of all present entrants in order; `accelerated` rounds have virtual points (Baku)."""
     before = [
         [points + extra for points, extra in zip(row, virtual_points(field, number, accelerated), strict=True)]
         for number, row in enumerate(field.points, 1)
     ]
     found = [_card(field, before, member) for member in field.present]
-    if colour_blind:
-        found = [replace(card, colours=Colours()) for card in found]
+    if color_blind:
+        found = [replace(card, colors=Colors()) for card in found]
     return sorted(found, key=lambda card: card.order)
 
 
@@ -158,7 +158,7 @@ def _card(field: Field, before: list[list[int]], member: int) -> PlayerCard:
     return PlayerCard(
         place=member,
         score=before[-1][member],
-        colours=Colours.of([turn.colour for turn in turns if turn.met and turn.colour]),
+        colors=Colors.of([turn.color for turn in turns if turn.met and turn.color]),
         floats=(_float(field, before, member, 1), _float(field, before, member, 2)),
         barred=any(turn.kind is Kind.BYE or (not turn.met and turn.points >= field.win) for turn in turns),
         played=sum(turn.met for turn in turns),
@@ -240,7 +240,7 @@ class Bracket:
         yield from self._by_score(below)
         if self.bye and self.bye.here:
             yield self._unplayed(self.bye.score)
-        for good in self._colours():
+        for good in self._colors():
             yield self._digit(here & good)
         for back in (0, 1):
             yield from self._floats(here, back)
@@ -278,17 +278,17 @@ class Bracket:
         mine = np.array(worth, dtype=np.int64)
         return self._digit(np.triu(mine[:, None] + mine, 1))
 
-    def _colours(self) -> Iterator[Allowed]:
+    def _colors(self) -> Iterator[Allowed]:
         """Yield the pairs that meet each of the criteria C10 to C13.
 
         These are: a small color difference, no color three times in a row, color preferences, and strong color
         preferences.
         """
-        colours = [card.colours for card in self.cards]
-        wish = np.array([each.wish for each in colours])
-        due = np.array([each.due for each in colours])
-        size = abs(np.array([each.difference for each in colours]))
-        twice = np.array([each.twice for each in colours])
+        colors = [card.colors for card in self.cards]
+        wish = np.array([each.wish for each in colors])
+        due = np.array([each.due for each in colors])
+        size = abs(np.array([each.difference for each in colors]))
+        twice = np.array([each.twice for each in colors])
         same = (wish[:, None] == wish) & (wish != 0)
         wide = size > 1
         yield ~(same & wide[:, None] & wide)
@@ -335,7 +335,7 @@ class Bracket:
             yield self._digit(here & (scores == score)[:, None] & ~(higher & up))
 
 
-_COLOUR_CRITERIA = (
+_COLOR_CRITERIA = (
     ("small color difference", "C10"),
     ("no color three times in a row", "C11"),
     ("color preferences", "C12"),
@@ -347,15 +347,15 @@ _UP_CRITERIA = (
 )
 
 
-def check_pair(cards: Sequence[PlayerCard], *, colour_blind: bool) -> Iterator[tuple[str, bool, str]]:
+def check_pair(cards: Sequence[PlayerCard], *, color_blind: bool) -> Iterator[tuple[str, bool, str]]:
     """Yield for each criterion of a single pair its name, whether the pair meets it, and its number.
 
     `cards` has the two cards in order.
     """
     bracket = Bracket(cards, int(cards[0].score != cards[1].score), 2, 2, None)
     yield "inside the same score group", cards[0].score == cards[1].score, "C6"
-    if not colour_blind:
-        for (name, number), good in zip(_COLOUR_CRITERIA, bracket._colours(), strict=True):
+    if not color_blind:
+        for (name, number), good in zip(_COLOR_CRITERIA, bracket._colors(), strict=True):
             yield name, bool(good[0, 1]), number
     for back, (name, number) in enumerate(_UP_CRITERIA):
         _, up, _, higher = bracket._marks(back)

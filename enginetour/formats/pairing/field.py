@@ -34,13 +34,13 @@ class Kind(StrEnum):
 class Turn:
     """The round of one member.
 
-    `colour` is NEITHER if there was no game or the match had both colors. `handicap` is in bands; it is positive if the
+    `color` is NEITHER if there was no game or the match had both colors. `handicap` is in bands; it is positive if the
     member gave it and negative if it received it.
     """
 
     kind: Kind = Kind.ABSENT
     opponent: int | None = None
-    colour: int = NEITHER
+    color: int = NEITHER
     points: int = 0
     handicap: int = 0
     games: int = 0  # number of games played over the board
@@ -137,7 +137,7 @@ class Field:
 
     def balance(self, member: int) -> int:
         """Return the number of rounds with White minus the number with Black, in played rounds without a handicap."""
-        return sum(turn.colour for turn in self.turns(member) if turn.met and not turn.handicap)
+        return sum(turn.color for turn in self.turns(member) if turn.met and not turn.handicap)
 
     def games(self, member: int) -> int:
         """Return the number of games that a member has played over the board."""

@@ -196,10 +196,10 @@ def order_by_rating(ratings: Sequence[int], members: Sequence[int]) -> list[int]
 
 def whites(field: Field, member: int) -> int:
     """Return the number of rounds with White; gopair uses it instead of the balance (manual, 2005)."""
-    return sum(turn.met and turn.colour == WHITE for turn in field.turns(member))
+    return sum(turn.met and turn.color == WHITE for turn in field.turns(member))
 
 
-def assign_colours(
+def assign_colors(
     field: Field, pairs: Iterable[tuple[int, int]], system: str, count: Callable[[Field, int], int] = Field.balance
 ) -> tuple[Board, ...]:
     """Return boards in the order of the pairs.
@@ -225,7 +225,7 @@ def _white_first(
 
 
 def _back(field: Field, member: int) -> list[int]:
-    return [turn.colour for turn in reversed(field.turns(member)) if turn.met and turn.colour]
+    return [turn.color for turn in reversed(field.turns(member)) if turn.met and turn.color]
 
 
 # The bye in gopair: an entrant marked BYE, otherwise a random entrant from the middle of the rating order.

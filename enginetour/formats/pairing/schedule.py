@@ -255,10 +255,10 @@ def slide(front: int, back: int) -> tuple[_Round, ...]:
 
 
 Order = Literal["berger", "seats", "circle"]
-Colours = Literal["balanced", "rows"]
+Colors = Literal["balanced", "rows"]
 
 
-def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[_Round, ...]:
+def rounds_of(order: Order, colors: Colors, entrants: int) -> tuple[_Round, ...]:
     """Return rounds of pairs of seats (White, Black), from 0; if the number of entrants is odd, the last seat is empty.
 
     `berger` means the tables of FIDE C.05 annex 1. The other orders have two rows; each column is a board, and in each
@@ -280,7 +280,7 @@ def rounds_of(order: Order, colours: Colours, entrants: int) -> tuple[_Round, ..
         boards = []
         for column, (one, other) in enumerate(zip(upper, lower, strict=True)):
             # The column determines the colors, so an entrant that moves changes its color. In column 0 it is the round.
-            parity = number if colours == "rows" or column == 0 else column
+            parity = number if colors == "rows" or column == 0 else column
             boards.append((one, other) if parity % 2 == 0 else (other, one))
         rounds.append(tuple(pair for pair in boards if max(pair) < entrants))
         lower.append(upper.pop())

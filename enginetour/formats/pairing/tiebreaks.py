@@ -617,7 +617,7 @@ def _blacks(data: PlacementData) -> list[int]:
 
     Colors alternate in a match, so if it has an odd number of games, one more has the color of game 1.
     """
-    return [sum((max(turn.games, 1) - turn.colour) // 2 for turn in turns if turn.met) for turns in data.turns]
+    return [sum((max(turn.games, 1) - turn.color) // 2 for turn in turns if turn.met) for turns in data.turns]
 
 
 def _categories(data: PlacementData) -> list[int]:

@@ -121,7 +121,7 @@ class Misbehaving(Scripted):
             return
         super().uci(word, rest)
         if word == "position" and self.fault == "ignores-position":
-            self.colour, self.plies = "w", 0
+            self.color, self.plies = "w", 0
 
     def cecp(self, word, rest):
         if word == "setboard" and self.fault == "ignores-position":
@@ -151,7 +151,7 @@ class Misbehaving(Scripted):
     # Searches.
 
     def move(self):
-        moves = self.moves or {"w": ["g1f3", "f3g1"], "b": ["g8f6", "f6g8"]}[self.colour]
+        moves = self.moves or {"w": ["g1f3", "f3g1"], "b": ["g8f6", "f6g8"]}[self.color]
         return moves[(self.own - 1) % len(moves)]
 
     def search(self, rest):
@@ -276,13 +276,13 @@ class Misbehaving(Scripted):
         return False
 
     def do_wrong_geometry(self, move):
-        self.answer("g1g3" if self.colour == "w" else "g8g6")
+        self.answer("g1g3" if self.color == "w" else "g8g6")
 
     def do_no_move(self, move):
         self.say(self.word("").rstrip())
 
     def do_into_check(self, move):
-        self.answer("e1d1" if self.colour == "w" else "e8d8")
+        self.answer("e1d1" if self.color == "w" else "e8d8")
 
     def deed(self):
         form = PROMOTIONS.get(self.fault)
@@ -290,7 +290,7 @@ class Misbehaving(Scripted):
 
     def promote(self, form):
         self.own -= 1  # the move of the knight is still to come
-        self.answer(form.format(*("a7a8", "a8", "A7A8") if self.colour == "w" else ("a2a1", "a1", "A2A1")))
+        self.answer(form.format(*("a7a8", "a8", "A7A8") if self.color == "w" else ("a2a1", "a1", "A2A1")))
 
     def do_speaks_after_its_answer(self, move):
         self.answer(move)

@@ -55,7 +55,7 @@ class Scripted:
         self.games = 0
         self.force = True
         self.trial = False
-        self.colour = "w"
+        self.color = "w"
         self.plies = 0
         self.set = []
         self.input = b""
@@ -159,7 +159,7 @@ class Scripted:
             words = rest.split()
             self.plies = len(words) - words.index("moves") - 1 if "moves" in words else 0
             black = "fen" in words and words[2] == "b"
-            self.colour = "wb"[(self.plies + black) % 2]
+            self.color = "wb"[(self.plies + black) % 2]
         elif word == "go" and rest.startswith("ponder"):
             self.ponder()
         elif word == "go":
@@ -217,12 +217,12 @@ class Scripted:
         elif word == "new":
             self.trial = True
             self.new_game()
-            self.force, self.plies, self.colour = True, 0, "w"
+            self.force, self.plies, self.color = True, 0, "w"
         elif word == "go" and self.trial:  # the test move before the first game of an engine without features
             self.say(*(LATE if self.fault == "late-features" else ()), "move g1f3")
         elif word == "go":
             self.force = False
-            self.colour = "wb"[self.plies % 2]
+            self.color = "wb"[self.plies % 2]
             self.search(rest)
         elif word == "setboard":
             if self.fault == "refuses-setboard":
@@ -308,12 +308,12 @@ class Scripted:
     # Searches.
 
     def move(self):
-        moves = self.moves["wb".index(self.colour) % len(self.moves)] if self.moves else SHUFFLE[self.colour]
+        moves = self.moves["wb".index(self.color) % len(self.moves)] if self.moves else SHUFFLE[self.color]
         return moves[(self.searches - 1) % len(moves)]
 
     def answer(self, move):
         self.plies += 1
-        expected = SHUFFLE["b"][(self.searches - 1) % 2] if self.colour == "w" else SHUFFLE["w"][self.searches % 2]
+        expected = SHUFFLE["b"][(self.searches - 1) % 2] if self.color == "w" else SHUFFLE["w"][self.searches % 2]
         hint = self.hint or expected
         self.say(f"bestmove {move} ponder {hint}" if self.protocol == "uci" else f"move {move}")
 
@@ -413,7 +413,7 @@ class Scripted:
         return False
 
     def do_other_side(self, move):
-        self.answer("g8f6" if self.colour == "w" else "g1f3")
+        self.answer("g8f6" if self.color == "w" else "g1f3")
 
     def do_empty(self, move):
         self.say("bestmove" if self.protocol == "uci" else "move zz")
@@ -486,19 +486,19 @@ class Scripted:
     do_blames_at_a_fence = do_resigns_at_a_fence
 
     def do_own_loss(self, move):
-        self.say("0-1 {White resigns}" if self.colour == "w" else "1-0 {Black resigns}")
+        self.say("0-1 {White resigns}" if self.color == "w" else "1-0 {Black resigns}")
 
     def do_win(self, move):
-        self.say("1-0 {White mates}" if self.colour == "w" else "0-1 {Black mates}")
+        self.say("1-0 {White mates}" if self.color == "w" else "0-1 {Black mates}")
 
     def do_move_and_win(self, move):
         self.answer(move)
-        self.say("1-0 {White mates}" if self.colour == "w" else "0-1 {Black mates}")
+        self.say("1-0 {White mates}" if self.color == "w" else "0-1 {Black mates}")
 
     def do_move_and_later_win(self, move):
         self.answer(move)
         time.sleep(self.seconds)
-        self.say("1-0 {White mates}" if self.colour == "w" else "0-1 {Black mates}")
+        self.say("1-0 {White mates}" if self.color == "w" else "0-1 {Black mates}")
 
     def do_resign_out_of_turn(self, move):
         self.answer(move)

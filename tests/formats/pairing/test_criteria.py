@@ -96,18 +96,18 @@ def test_chance_is_symmetric_and_spreads() -> None:
     assert (named(i[:1], j[:1], 9) == named(j[:1], i[:1], 9)).all()
 
 
-def test_colours_want_opposite_balances() -> None:
+def test_colors_want_opposite_balances() -> None:
     """Opposite balances have the full value, 0 against 2 half, and others none."""
     members = tuple(map(Member, "ABCDE"))
     rounds = [(1, -1, 0, 1, 0), (1, 0, 0, 1, 0)]
-    history = tuple(tuple(Turn(Kind.PLAYED, 0, colour, games=1) for colour in row) for row in rounds)
+    history = tuple(tuple(Turn(Kind.PLAYED, 0, color, games=1) for color in row) for row in rounds)
     field = Field(members, history, tuple(range(5)))
     lineup = line_up(field, [[0] * 5] * 3, Span(0, 1), range(5))
     assert lineup.balance.tolist() == [2, -1, 0, 2, 0]
-    plain = criteria.colours(lineup, None)
+    plain = criteria.colors(lineup, None)
     found = [worth(plain, one, other) for one, other in ((0, 1), (0, 2), (1, 2), (0, 3), (2, 4))]
     assert found == [10**6, 5 * 10**5, 0, 0, 0]
-    at_odds = criteria.colours(lineup, criteria.stones(np.array([3, 0, 0, 0, 0]), 1, 9))
+    at_odds = criteria.colors(lineup, criteria.stones(np.array([3, 0, 0, 0, 0]), 1, 9))
     assert worth(at_odds, 0, 1) == 0 and worth(at_odds, 3, 1) == 10**6
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from enginetour.formats.dutch import pair_dutch
 from enginetour.formats.pairing.dutch_criteria import (
-    Colours,
+    Colors,
     Float,
     PreferenceStrength,
-    colour_of_first,
+    color_of_first,
     entered,
     player_cards,
     virtual_points,
@@ -20,8 +20,8 @@ from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Field
 from tests.support import databases
 
 
-def of(letters: str) -> Colours:
-    return Colours.of([WHITE if letter == "w" else BLACK for letter in letters])
+def of(letters: str) -> Colors:
+    return Colors.of([WHITE if letter == "w" else BLACK for letter in letters])
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_what_is_due(played: str, wish: int, due: PreferenceStrength) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "colour"),
+    ("first", "second", "color"),
     [
         ("", "", BLACK),  # as its number says
         ("w", "b", BLACK),
@@ -54,14 +54,14 @@ def test_what_is_due(played: str, wish: int, due: PreferenceStrength) -> None:
         ("bww", "wbw", BLACK),
         ("bww", "www", WHITE),  # the larger difference wins
         ("wb", "bwb", BLACK),  # strong before mild
-        ("bwwb", "wbwb", BLACK),  # the last time the colours differed, the first had White
+        ("bwwb", "wbwb", BLACK),  # the last time the colors differed, the first had White
         ("wwbwb", "wbwwb", WHITE),  # it had Black, and yields
         ("wbw", "wbw", BLACK),  # the first has its wish
     ],
 )
-def test_who_has_white(first: str, second: str, colour: int) -> None:
+def test_who_has_white(first: str, second: str, color: int) -> None:
     """The rules of color allocation apply in order."""
-    assert colour_of_first(of(first), of(second), BLACK) == colour
+    assert color_of_first(of(first), of(second), BLACK) == color
 
 
 def test_clashes() -> None:
@@ -153,7 +153,7 @@ def test_late_entrants_shift_the_parity_of_numbers() -> None:
     assert entered(replace(come, present=(0, 3))) == [0, 1, 3, 4]
 
 
-def test_colours_left_out() -> None:
+def test_colors_left_out() -> None:
     """If matches have both colors there are no preferences."""
-    assert [card.colours.wish for card in player_cards(field((WON, LOST)))] == [BLACK, WHITE]
-    assert [card.colours.wish for card in player_cards(field((WON, LOST)), colour_blind=True)] == [0, 0]
+    assert [card.colors.wish for card in player_cards(field((WON, LOST)))] == [BLACK, WHITE]
+    assert [card.colors.wish for card in player_cards(field((WON, LOST)), color_blind=True)] == [0, 0]

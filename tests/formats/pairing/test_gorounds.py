@@ -12,7 +12,7 @@ from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Board, Dice,
 from enginetour.formats.pairing.gorounds import (
     ENTRY_DRAWS,
     Restrictions,
-    assign_colours,
+    assign_colors,
     best_round,
     by_gor,
     by_likelihood,
@@ -139,13 +139,13 @@ FOUR = rated(4, 3, 2, 1)
 def test_the_balance_first() -> None:
     """The entrant with more Whites gets Black."""
     field = field_of(FOUR, "A1B C1D")
-    assert assign_colours(field, [(0, 3), (2, 1)], "x") == (Board(3, 0), Board(1, 2))
+    assert assign_colors(field, [(0, 3), (2, 1)], "x") == (Board(3, 0), Board(1, 2))
 
 
-def test_then_the_last_colours_that_differ() -> None:
+def test_then_the_last_colors_that_differ() -> None:
     """With equal balance, the last different colors decide."""
     field = field_of(FOUR, "B1A C1D", "A1D B1C")
-    assert assign_colours(field, [(0, 2)], "x") == (Board(2, 0),)
+    assert assign_colors(field, [(0, 2)], "x") == (Board(2, 0),)
 
 
 def test_else_the_lot() -> None:
@@ -153,7 +153,7 @@ def test_else_the_lot() -> None:
     boards = set()
     for seed in range(20):
         field = field_of(FOUR, seed=seed)
-        one, other = assign_colours(field, [(0, 1)], "x"), assign_colours(field, [(1, 0)], "x")
+        one, other = assign_colors(field, [(0, 1)], "x"), assign_colors(field, [(1, 0)], "x")
         assert one == other
         boards.add(one)
     assert len(boards) == 2
@@ -163,7 +163,7 @@ def test_gopair_counts_whites_alone() -> None:
     """gopair counts games with White only, without forfeits."""
     field = field_of(FOUR, "A1B C", "B1A C+D")
     assert whites(field, 0) == 1 and whites(field, 2) == 0
-    assert assign_colours(field, [(0, 2)], "x", whites) == (Board(2, 0),)
+    assert assign_colors(field, [(0, 2)], "x", whites) == (Board(2, 0),)
 
 
 def expected(gap: float) -> float:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from enginetour.formats.pairing.schedule import (
     LONGEST_WINDOW,
-    Colours,
+    Colors,
     GameSchedule,
     Order,
     berger,
@@ -140,19 +140,19 @@ def changed(day: GameSchedule, act: str, game: Pairing, number: int) -> GameSche
 SEATED: tuple[Order, ...] = ("seats", "circle")
 
 
-def colours_of(order: Order, colours: Colours, entrants: int) -> list[str]:
+def colors_of(order: Order, colors: Colors, entrants: int) -> list[str]:
     """Return the colors of each entrant, round by round."""
     found = [""] * entrants
-    for pairs in rounds_of(order, colours, entrants):
+    for pairs in rounds_of(order, colors, entrants):
         for white, black in pairs:
             found[white] += "w"
             found[black] += "b"
     return found
 
 
-def widest(order: Order, colours: Colours, parity: int) -> int:
+def widest(order: Order, colors: Colors, parity: int) -> int:
     """Return the largest color difference in fields of up to 24."""
-    found = [run for count in range(2 + parity, 25, 2) for run in colours_of(order, colours, count)]
+    found = [run for count in range(2 + parity, 25, 2) for run in colors_of(order, colors, count)]
     return max(abs(run.count("w") - run.count("b")) for run in found)
 
 
@@ -182,12 +182,12 @@ def test_circle_is_the_circle_method() -> None:
         assert rounds_of("berger", "balanced", count) == berger(count)
 
 
-@pytest.mark.parametrize("colours", ["balanced", "rows"])
+@pytest.mark.parametrize("colors", ["balanced", "rows"])
 @pytest.mark.parametrize("order", ["berger", *SEATED])
-def test_everybody_meets_once(order: Order, colours: Colours) -> None:
+def test_everybody_meets_once(order: Order, colors: Colors) -> None:
     """All pairs meet once, in the fewest rounds."""
     for count in range(13):
-        rounds = rounds_of(order, colours, count)
+        rounds = rounds_of(order, colors, count)
         assert len(rounds) == (0 if count < 2 else count - 1 + count % 2)
         assert sorted(tuple(sorted(pair)) for pairs in rounds for pair in pairs) == list(combinations(range(count), 2))
         for pairs in rounds:
@@ -195,11 +195,11 @@ def test_everybody_meets_once(order: Order, colours: Colours) -> None:
 
 
 @pytest.mark.parametrize("order", SEATED)
-def test_colours_are_as_told(order: Order) -> None:
+def test_colors_are_as_told(order: Order) -> None:
     """Color differences are within the documented limits."""
     assert [widest(order, "balanced", parity) for parity in (0, 1)] == [1, 2]
     assert [widest(order, "rows", parity) for parity in (0, 1)] == [3, 4]
-    runs = [run for count in range(2, 25, 2) for run in colours_of(order, "balanced", count)]
+    runs = [run for count in range(2, 25, 2) for run in colors_of(order, "balanced", count)]
     assert not any("www" in run or "bbb" in run for run in runs)
 
 
@@ -217,14 +217,14 @@ def test_berger_six_as_printed() -> None:
 
 
 @pytest.mark.parametrize("seats", range(2, 25))
-def test_berger_colours_are_fair(seats: int) -> None:
+def test_berger_colors_are_fair(seats: int) -> None:
     """Berger colors differ by at most one and never repeat three times."""
-    colours: dict[int, str] = dict.fromkeys(range(seats), "")
+    colors: dict[int, str] = dict.fromkeys(range(seats), "")
     for boards in berger(seats):
         for white, black in boards:
-            colours[white] += "w"
-            colours[black] += "b"
-    for run in colours.values():
+            colors[white] += "w"
+            colors[black] += "b"
+    for run in colors.values():
         assert abs(run.count("w") - run.count("b")) == (1 - seats % 2)
         assert "www" not in run and "bbb" not in run
 

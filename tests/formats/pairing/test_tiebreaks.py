@@ -72,7 +72,7 @@ def test_strangers_have_an_empty_tally() -> None:
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "tiebreaks"
 ALONE = {"P": Turn(Kind.BYE, points=2), "H": Turn(Kind.HALF_BYE, points=1), "Z": Turn()}
-COLOURS = {"W": WHITE, "B": BLACK, "F": NEITHER}
+COLORS = {"W": WHITE, "B": BLACK, "F": NEITHER}
 ROUNDS = "12345"
 FIDE = PlacementTerms(unplayed="fide")
 # 62.5, 37.5 and 12.5 %: the slides take the middle of two lines of the table, we the upper one: a half is rounded up.
@@ -103,7 +103,7 @@ def turn(word: str) -> Turn:
     if word in ALONE:
         return ALONE[word]
     kind = Kind.FORFEIT if word[1] == "F" else Kind.PLAYED
-    return Turn(kind, int(word[2:]) - 1, COLOURS[word[1]], "-=+".index(word[0]), games=int(kind is Kind.PLAYED))
+    return Turn(kind, int(word[2:]) - 1, COLORS[word[1]], "-=+".index(word[0]), games=int(kind is Kind.PLAYED))
 
 
 def told(code: str, name: str) -> Iterator[tuple[str, float, float]]:

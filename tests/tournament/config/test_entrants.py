@@ -51,7 +51,7 @@ from tests.support.tournaments import config, read, tour
 SPEC = EngineSpec("E", ("/e",), "uci")
 
 
-def colours(folder: Path, play: str, own: str, spec: EngineSpec = SPEC) -> tuple[str, str]:
+def colors(folder: Path, play: str, own: str, spec: EngineSpec = SPEC) -> tuple[str, str]:
     """Return the controls with White and with Black of an entrant with the keys `own`, where ``[play]`` has `play`."""
     path = config(folder, (), "roundrobin", "", f'\n[[entrants]]\nengine = "wren1"\n{own}', tc=f'10+0.1"\n{play}\n#')
     loaded = load(path)
@@ -77,7 +77,7 @@ def colours(folder: Path, play: str, own: str, spec: EngineSpec = SPEC) -> tuple
 )
 def test_the_most_particular_word_counts(tmp_path: Path, play: str, own: str, white: str, black: str) -> None:
     """Keys of the entrant count before those of the tournament, and a color before both; then its factor applies."""
-    assert colours(tmp_path, play, own) == (white, black)
+    assert colors(tmp_path, play, own) == (white, black)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_what_cannot_be_is_refused_at_its_line(tmp_path: Path, own: str, words: 
     """The last line of the file is the wrong one."""
     spec = EngineSpec("E", ("/e",), "uci", limits=frozenset({"clock"}) if "black" in own else SPEC.limits)
     with pytest.raises(InputRefused, match=words) as caught:
-        colours(tmp_path, "", own, spec)
+        colors(tmp_path, "", own, spec)
     last = len((tmp_path / "trial.toml").read_text().rstrip().splitlines())
     assert caught.value.place.endswith(f"trial.toml:{last}")
 
@@ -108,7 +108,7 @@ def test_what_cannot_be_is_refused_at_its_line(tmp_path: Path, own: str, words: 
 def test_settings_have_bounds(tmp_path: Path, setting: str, words: str) -> None:
     """An empty control and a factor of 0 are errors when the file is read."""
     with pytest.raises(InputRefused, match=words):
-        colours(tmp_path, "", setting)
+        colors(tmp_path, "", setting)
 
 
 def test_a_factor_is_exact() -> None:
@@ -189,7 +189,7 @@ def test_cecp_engines_are_told_where_the_stage_ends(control: str, opening: int, 
         clock.charge(100 * MS)
 
 
-def test_each_colour_plays_by_its_own() -> None:
+def test_each_color_plays_by_its_own() -> None:
     """With Black, the control and margin of Black apply."""
     side = Side(SPEC, TimeControl.parse("5"), 50, black=TimeTerms(TimeControl.parse("movetime=1"), 100))
     assert describe_controls(side) == "5 with White, movetime=1 with Black"

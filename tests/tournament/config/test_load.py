@@ -278,13 +278,29 @@ def test_previous_keys_are_read(tmp_path: Path) -> None:
     previous, current = (load.load(written(tmp_path, head + text)) for text in (PREVIOUS, CURRENT))
     assert previous.model_dump(exclude={"notices"}) == current.model_dump(exclude={"notices"})
     assert current.notices == () and load.current_text(head + PREVIOUS) == head + CURRENT
-    names = [f"{'.'.join(path)} is now called {name};" for path, name in RENAMED_KEYS.items()]
+    names = [f"{'.'.join(path)} is now called {name};" for path, name in RENAMED_KEYS.items() if path[0] != "format"]
     assert len(previous.notices) == len(names) and all(any(name in line for line in previous.notices) for name in names)
     assert (
         f"{tmp_path / 'trial.toml'}:9: play.slots is now called concurrency; the previous name still works"
         in previous.notices
     )
     assert previous.at("entrants", 1, "timemargin") == f"{tmp_path / 'trial.toml'}:22"
+
+
+@pytest.mark.parametrize(
+    ("system", "previous", "value"),
+    [("roundrobin", "colours", "rows"), ("dutch", "initial_colour", "black"), ("swiss-gotha", "colour_weight", 7)],
+)
+def test_previous_keys_of_formats_are_read(tmp_path: Path, system: str, previous: str, value: object) -> None:
+    """A previous key of a format means the current one, with a notice."""
+    rest = GOOD[GOOD.index("[play]") :]
+    shown = f'"{value}"' if isinstance(value, str) else value
+    more = 'order = "seats"\n' if system == "roundrobin" else "rounds = 3\n"
+    head = f'[tournament]\nname = "trial"\n[format]\nsystem = "{system}"\n{more}'
+    found = load.load(written(tmp_path, f"{head}{previous} = {shown}\n{rest}"))
+    current = RENAMED_KEYS["format", previous]
+    assert getattr(found.format_options, current) == value
+    assert any(f"format.{previous} is now called {current};" in line for line in found.notices)
 
 
 @pytest.mark.parametrize(
@@ -383,9 +399,9 @@ def test_a_tournament_begun_before_a_setting_existed(tmp_path: Path) -> None:
     path = config(tmp_path, FOUR, "dutch", "rounds = 2")
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     with closing(sqlite3.connect(tmp_path / "results" / "enginetour.db", isolation_level=None)) as db:
-        text = "json_remove(config, '$.format.absent', '$.format.initial_colour', '$.play.repetition')"
+        text = "json_remove(config, '$.format.absent', '$.format.initial_color', '$.play.repetition')"
         assert db.execute(f"UPDATE tournaments SET config = {text}").rowcount == 1
-    changed = config(tmp_path, FOUR, "dutch", 'rounds = 2\ninitial_colour = "black"')
+    changed = config(tmp_path, FOUR, "dutch", 'rounds = 2\ninitial_color = "black"')
     assert "cannot change" in tour(tmp_path, "run", str(changed), expect=5).stderr
     tour(tmp_path, "run", str(config(tmp_path, FOUR, "dutch", "rounds = 2")))
 

@@ -72,10 +72,10 @@ def test_what_makes_no_tournament_is_refused(command: str, told: str) -> None:
 def test_an_unknown_option_is_said_by_name() -> None:
     """Unknown options of the program, of an engine, and of -openings are noted by name."""
     command = (
-        "fastchess -engine cmd=a colour=red -engine cmd=b -each tc=1 -sparkle 3 -openings file=a.epd mood=calm -recover"
+        "fastchess -engine cmd=a color=red -engine cmd=b -each tc=1 -sparkle 3 -openings file=a.epd mood=calm -recover"
     )
     _, said = translated(command)
-    assert [line.partition(":")[0] for line in said] == ["-sparkle 3", "-openings mood=calm", "-recover", "colour=red"]
+    assert [line.partition(":")[0] for line in said] == ["-sparkle 3", "-openings mood=calm", "-recover", "color=red"]
 
 
 @pytest.mark.parametrize(
