@@ -84,13 +84,15 @@ def run(
 def demo(directory: Path | None) -> int:
     """Play a small bubble tournament between bundled engines.
 
-    UCI and CECP engines play for one or two minutes. At the end, the bubble
-    history and the rating list are printed. Each call plays a new tournament.
-    In the same directory, commands such as `report`, `ratings` and `games`
-    read its database if there is no other one.
+    UCI and CECP engines play for less than a minute, two games at a time if
+    there are two processors. At the end, the bubble history and the rating
+    list are printed. Each call plays a new tournament. In the same directory,
+    commands such as `report`, `ratings` and `games` read its database if there
+    is no other one.
 
     Example: enginetour demo
     """
+    from enginetour.engines.machine import allowed_processors
     from enginetour.interop.files import bundled_directory
 
     config = bundled_directory("configs") / "quickstart.toml"
@@ -109,7 +111,7 @@ def demo(directory: Path | None) -> int:
             live=is_live_terminal(),
             resume_new=True,
         )
-        return run.go()
+        return run.go(min(2, allowed_processors().count))
 
 
 @dataclass(frozen=True, slots=True)
