@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 PYTEST_ARGS ?=
 
-.PHONY: demo test check docs dist night bench clean
+.PHONY: demo smoke test check docs dist night bench clean
 
 $(VENV)/.run-ready: pyproject.toml $(wildcard enginetour/native/*)
 	@if command -v uv >/dev/null 2>&1; then \
@@ -29,6 +29,10 @@ demo: $(VENV)/.run-ready
 test: $(VENV)/.test-ready
 	@$(BIN)/python -m compileall -q enginetour tests/support tests/programs
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -m "not night" -n 4 --dist worksteal $(PYTEST_ARGS)
+
+# One minute: the tests that tests/smoke.txt names.
+smoke: $(VENV)/.test-ready
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist worksteal @tests/smoke.txt $(PYTEST_ARGS)
 
 check: $(VENV)/.test-ready
 	@$(BIN)/ruff format --check .
