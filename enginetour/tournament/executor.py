@@ -374,7 +374,8 @@ class LocalExecutor:
         block_ending_signals()
         try:
             while not self._closing or self._slots:
-                due = [next_one for slot in self._slots.values() if (next_one := slot.send_signals()) is not None]
+                ending = [slot for slot in self._slots.values() if slot.signals]  # usually none of a thousand
+                due = [next_one for slot in ending if (next_one := slot.send_signals()) is not None]
                 left = max(0.0, min(due) - time.monotonic()) if due else None
                 for key, events in self._selector.select(left):
                     if key.fd in self._selector.get_map():  # an earlier event of this loop may have closed it
