@@ -1,9 +1,9 @@
 """``python -m benches``: run benchmarks and print times with their ratios to a baseline. Nothing is asserted.
 
 Ratios, unlike times, can be compared between machines. Each round measures subject and baseline. The output has the
-median of the rounds, with the fastest and the slowest round in parentheses. The benchmark of clusters, the
-calibration of forecasts and the rules of adaptive tournaments are separate: see `cluster --help`, `forecast --help` and
-`adaptive --help`.
+median of the rounds, with the fastest and the slowest round in parentheses. The benchmarks of clusters and of many
+slots, the calibration of forecasts and the rules of adaptive tournaments are separate: see `cluster --help`,
+`slots --help`, `forecast --help` and `adaptive --help`.
 """
 
 from __future__ import annotations
@@ -49,6 +49,11 @@ def main() -> None:
         from benches import cluster  # here, because it needs Dask
 
         cluster.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["slots"]:
+        from benches import slots  # here, because it starts many processes
+
+        slots.main(sys.argv[2:])
         return
     if sys.argv[1:2] == ["forecast"]:
         from benches import forecasting  # here, because it is a simulation of several minutes

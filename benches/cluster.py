@@ -58,7 +58,7 @@ class Sample:
     at: float
     cpu: float
     loop: float
-    cluster: float
+    receiving: float
     games: int
     events: int
     rss: int
@@ -69,9 +69,11 @@ class Sample:
 class Meter:
     """CPU times of the parts of the manager's loop, without nested parts, and a sample of the run every half second."""
 
-    built: list[Simulated]
+    parts: dict[str, tuple[type, str]]
+    receiver: str  # name of the thread that receives results and live events
+    events: Callable[[], int] = lambda: 0  # number of live events that were received
     games: int = 0
-    spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
+    spent: dict[str, float] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     _within: list[float] = field(default_factory=list)  # for each active part: the time of its nested parts
 
@@ -79,7 +81,8 @@ class Meter:
     def metering(self) -> Iterator[None]:
         """Measure all parts inside the block."""
         with ExitStack() as stack:
-            for part, (kind, name) in PARTS.items():
+            for part, (kind, name) in self.parts.items():
+                self.spent[part] = 0.0
                 stack.enter_context(mock.patch.object(kind, name, self._metered(part, getattr(kind, name))))
             yield
 
@@ -105,12 +108,31 @@ class Meter:
         now = time.monotonic()
         if self.samples and now - self.samples[-1].at < SAMPLE_S:
             return
-        cluster = next(thread for thread in threading.enumerate() if thread.name == "cluster")
-        receiving = time.clock_gettime(time.pthread_getcpuclockid(cluster.ident or 0))
+        receiver = next(thread for thread in threading.enumerate() if thread.name == self.receiver)
+        receiving = time.clock_gettime(time.pthread_getcpuclockid(receiver.ident or 0))
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         spent = time.process_time(), time.thread_time(), receiving
-        events = sum(one.events for one in self.built)
-        self.samples.append(Sample(now, *spent, self.games, events, pages * resource.getpagesize(), dict(self.spent)))
+        self.samples.append(
+            Sample(now, *spent, self.games, self.events(), pages * resource.getpagesize(), dict(self.spent))
+        )
+
+    def window(self, first: float, most: int) -> list[Sample] | None:
+        """Return the samples from `first` on (CLOCK_MONOTONIC, s) until `most` games; None if fewer than two."""
+        full = [one for one in self.samples if one.at >= first and one.games <= most]
+        return full if len(full) > 1 else None
+
+    def times(self, begin: Sample, end: Sample) -> Iterator[str]:
+        """Yield the CPU time for each game between two samples: of the manager and of its parts."""
+        games = end.games - begin.games
+        share = (end.cpu - begin.cpu) / (end.at - begin.at)
+        yield f"manager's CPU    {_each(begin.cpu, end.cpu, games)} ms a game, {share:.0%} of a core"
+        for part in self.parts:
+            yield f"  {part:<14} {_each(begin.parts[part], end.parts[part], games)}"
+        parts = sum(end.parts[part] - begin.parts[part] for part in self.parts)
+        yield f"  {'choose, loop':<14} {_each(parts, end.loop - begin.loop, games)}"
+        yield f"  {self.receiver:<14} {_each(begin.receiving, end.receiving, games)}"
+        rest = end.cpu - begin.cpu - (end.loop - begin.loop) - (end.receiving - begin.receiving)
+        yield f"  {'other threads':<14} {_each(0.0, rest, games)}"
 
 
 def main(args: Sequence[str]) -> None:
@@ -143,7 +165,7 @@ def _parsed(args: Sequence[str]) -> argparse.Namespace:
 
 def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     """Play the tournament and yield the results as lines."""
-    path, elo = _configured(given, folder)
+    path, elo = configured(given, folder)
     seats = math.ceil(given.slots / given.machines)
     machinery = Machinery(given.machines, seats, given.mean, given.life, elo)
     built: list[Simulated] = []
@@ -152,11 +174,11 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
         built.append(Simulated(machinery, heard))
         return built[-1]
 
-    meter = Meter(built)
+    meter = Meter(PARTS, "cluster", lambda: sum(one.events for one in built))
     db: Address | None = parse_address(given.db) if given.db else None
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(cluster_executor, "Connection", connection))
-        stack.enter_context(mock.patch.object(tournament, "probe_all", _probed))
+        stack.enter_context(mock.patch.object(tournament, "probe_all", probed))
         output = stack.enter_context((folder / "output.txt").open("w"))
         stack.enter_context(redirect_stdout(output))
         stack.enter_context(meter.metering())
@@ -175,11 +197,11 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     yield from _results(given, meter, built[0])
 
 
-def _probed(sides: dict[str, Any], **_: object) -> dict[str, ProbeResult]:
+def probed(sides: dict[str, Any], **_: object) -> dict[str, ProbeResult]:
     return {name: ProbeResult(name) for name in sides}
 
 
-def _configured(given: argparse.Namespace, folder: Path) -> tuple[Path, dict[str, float]]:
+def configured(given: argparse.Namespace, folder: Path) -> tuple[Path, dict[str, float]]:
     """Write a configuration with more games than will be played, and engines that are never started."""
     count, games = given.entrants, given.games + 4 * given.slots
     best, last = ELO[1], ELO[0]
@@ -203,12 +225,10 @@ def _configured(given: argparse.Namespace, folder: Path) -> tuple[Path, dict[str
 
 
 def _results(given: argparse.Namespace, meter: Meter, heard: Simulated) -> Iterator[str]:
-    first = meter.samples[0].at + 2 * given.mean
-    full = [one for one in meter.samples if one.at >= first and one.games <= given.games - given.slots]
-    if len(full) < 2:
+    if (window := meter.window(meter.samples[0].at + 2 * given.mean, given.games - given.slots)) is None:
         yield "too short: all slots were never busy"
         return
-    begin, end = full[0], full[-1]
+    begin, end = window[0], window[-1]
     games, seconds = end.games - begin.games, end.at - begin.at
     events = end.events - begin.events
     yield (
@@ -218,17 +238,9 @@ def _results(given: argparse.Namespace, meter: Meter, heard: Simulated) -> Itera
     yield f"recorded         {games / seconds:8.1f} games/s"
     yield f"live events      {events / seconds:8.0f} /s"
     yield f"slots busy       {_busy(heard, begin.at, end.at) / given.slots:8.1%}"
-    share = (end.cpu - begin.cpu) / seconds
-    yield f"manager's CPU    {_each(begin.cpu, end.cpu, games)} ms a game, {share:.0%} of a core"
-    for part in PARTS:
-        yield f"  {part:<14} {_each(begin.parts[part], end.parts[part], games)}"
-    parts = sum(end.parts[part] - begin.parts[part] for part in PARTS)
-    yield f"  {'choose, loop':<14} {_each(parts, end.loop - begin.loop, games)}"
-    yield f"  {'cluster':<14} {_each(begin.cluster, end.cluster, games)}"
-    rest = end.cpu - begin.cpu - (end.loop - begin.loop) - (end.cluster - begin.cluster)
-    yield f"  {'other threads':<14} {_each(0.0, rest, games)}"
+    yield from meter.times(begin, end)
     yield f"memory           {end.rss / 2**20:8.0f} MiB, {meter.samples[0].rss / 2**20:.0f} before the first game"
-    for one, other in _tenths(full):
+    for one, other in _tenths(window):
         if other.games > one.games:
             cpu = _each(one.cpu, other.cpu, other.games - one.games)
             rate = (other.games - one.games) / (other.at - one.at)

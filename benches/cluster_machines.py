@@ -9,7 +9,6 @@ seconds of CLOCK_MONOTONIC.
 from __future__ import annotations
 
 import heapq
-import math
 import random
 import socket
 import sys
@@ -19,18 +18,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from benches.storing import thought_moves
-from enginetour.model.game import Game, MoveMade, Outcome, SideRecord, Termination
+from benches.simulated import DICE, PLIES, length, live_moves, live_start, played, thought_moves
+from enginetour.model.game import Game, MoveMade
 from enginetour.referee.link import Frames, frame
 from enginetour.tournament.cluster.machines import GameOrder
 from enginetour.tournament.cluster.worker import FLUSH_S
 
-PLIES = range(70, 91)  # lengths of games
-SPREAD = 0.5  # standard deviation of the logarithm of a game's time; real engines have a similar variation of 0.53
-DRAWS = 0.35
 AWAY_S = 5.0  # until a failed machine is back, with another address
 READ = 1 << 18
-SEED = 1
 
 
 @dataclass(frozen=True)
@@ -63,7 +58,7 @@ class Machines:
     def __init__(self, link: socket.socket, built: Machinery) -> None:
         self._link = link
         self._built = built
-        self._dice = random.Random(SEED)
+        self._dice = random.Random(DICE)
         self._moves = [thought_moves(plies) for plies in PLIES]
         self._there: dict[str, int] = {}  # address -> machine
         self._games: dict[str, Playing] = {}
@@ -109,17 +104,13 @@ class Machines:
 
     def _begin(self, key: str, address: str, order: GameOrder, now: float) -> None:
         mean = self._built.mean
-        lasts = self._dice.lognormvariate(math.log(mean) - SPREAD**2 / 2, SPREAD) if mean else 0.0
+        lasts = length(self._dice, mean)
         moves = self._dice.choice(self._moves)
         playing = self._games[key] = Playing(key, address, order, moves, now, now + lasts)
         self._later(playing.ends, "end", key)
         if not mean:
             return
-        task = order.task
-        start: dict[str, object] = {"white": task.pairing.white, "black": task.pairing.black}
-        start |= {"opening": task.opening.name, "variant": task.opening.variant, "fen": task.opening.fen}
-        start |= {"moves": [], "clocks": [60_000, 60_000], "tc": ["60+0.5", "60+0.5"], "at": time.time()}
-        self._send(("events", [(key, "start", start)]))
+        self._send(("events", [(key, "start", live_start(order.task))]))
 
     def _happen(self, what: str, which: object, now: float) -> None:
         if what == "end":
@@ -154,55 +145,22 @@ class Machines:
         """Send the moves since the last flush in a message per machine, as workers do."""
         unsent: dict[str, list[tuple[str, str, object]]] = {}
         for playing in self._games.values():
-            for ply, move in self._new(playing, now):
-                payload = {"ply": ply, "uci": move.uci, "san": move.san, "score": move.score, "depth": move.depth}
-                payload |= {"nodes": move.nodes, "pv": move.pv, "elapsed_ms": move.elapsed_ms}
-                payload |= {"clock_ms": move.clock_ms, "clocks": [move.clock_ms, move.clock_ms], "at": time.time()}
-                unsent.setdefault(playing.address, []).append((playing.key, "move", payload))
+            for move in self._new(playing, now):
+                unsent.setdefault(playing.address, []).append((playing.key, "move", move))
         for events in unsent.values():
             self._send(("events", events))
 
-    def _new(self, playing: Playing, now: float) -> Iterator[tuple[int, MoveMade]]:
+    def _new(self, playing: Playing, now: float) -> Iterator[dict[str, object]]:
         if playing.ends > playing.begun:
             share = (now - playing.begun) / (playing.ends - playing.begun)
             made = min(len(playing.moves), int(share * len(playing.moves)))
-            yield from enumerate(playing.moves[playing.sent : made], playing.sent + 1)
+            yield from live_moves(playing.moves, playing.sent, made)
             playing.sent = made
 
     def _played(self, playing: Playing) -> Game:
-        """Make the result of a game from the Elo of both; it does not depend on machine or time."""
-        pairing, ended = playing.order.task.pairing, time.time()
-        elo = self._built.elo
-        expected = 1 / (1 + 10 ** ((elo[pairing.black] - elo[pairing.white]) / 400))
-        drawn = DRAWS * 4 * expected * (1 - expected)
-        lot = random.Random(f"{SEED} {pairing.key}").random()
-        won = expected - drawn / 2
-        outcome = Outcome.WHITE if lot < won else Outcome.DRAW if lot < won + drawn else Outcome.BLACK
-        clock = 5_000
-        sides = [
-            SideRecord(name, len(playing.moves) // 2, 55_000, 4_000, clock, cpu_ms=55_100, effort=(("depth", 40, 800),))
-            for name in (pairing.white, pairing.black)
-        ]
-        return Game(
-            pairing,
-            outcome,
-            Termination.REPETITION if outcome is Outcome.DRAW else Termination.RESIGN,
-            cause="Draw by repetition" if outcome is Outcome.DRAW else "a side resigns",
-            opening=playing.order.task.opening,
-            moves=playing.moves,
-            white=sides[0],
-            black=sides[1],
-            white_tc="60+0.5",
-            black_tc="60+0.5",
-            final_fen="8/8/4k3/8/3K4/8/8/7R w - - 0 80",
-            started_unix=ended - (playing.ends - playing.begun),
-            ended_unix=ended,
-            relay_gap_us=(40, 90, 200),
-            replay=playing.order.task.replay,
-            hardware="a simulated processor",
-            load_average=1.0,
-            cores=8,
-        )
+        """Make the result of a game; it does not depend on machine or time."""
+        ended = time.time()
+        return played(playing.order.task, playing.moves, self._built.elo, ended - (playing.ends - playing.begun), ended)
 
     def _forget(self, key: str, now: float) -> None:
         playing = self._games.pop(key, None)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-import chess
-
-from benches.free import GAME
 from benches.measure import Settings, a_second, divided, in_turn, line
+from benches.simulated import thought_moves
 from enginetour.model.game import Game, MoveMade, Outcome, Pairing, Termination
 from enginetour.store.log import TournamentLog
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, draft
 
 PLIES = 160  # games of CCRL have 60 to 70 moves on average, those of equal engines a little more
-PV_PLIES = 12
 SHORT = 2  # plies of games that only fill the log
 
 
@@ -81,20 +77,3 @@ def game(number: int, moves: tuple[MoveMade, ...]) -> Game:
     """Return the next game of a pair."""
     pairing = Pairing("Fruit", "Toga", meeting=number, encounter=number)
     return Game(pairing, Outcome.BLACK, Termination.RESIGN, cause="White resigns", moves=moves)
-
-
-def thought_moves(plies: int) -> tuple[MoveMade, ...]:
-    """Return moves with typical search output."""
-    dice = random.Random(plies)
-    texts = GAME.read_text().split()
-    board = chess.Board()
-    made = []
-    for ply, text in enumerate(texts[:plies]):
-        move = chess.Move.from_uci(text)
-        pv = " ".join(texts[ply : ply + dice.randint(2, PV_PLIES)])
-        clock = 60_000 - ply * 300 + dice.randrange(300)
-        nodes = dice.randrange(10**5, 10**7)
-        score, depth = dice.randrange(-400, 400), dice.randrange(8, 30)
-        made.append(MoveMade(text, board.san(move), dice.randrange(900), clock, score, depth, nodes, pv))
-        board.push(move)
-    return tuple(made)

@@ -77,3 +77,11 @@ def test_a_simulated_cluster_is_measured(tmp_path: Path) -> None:
         lines = said(tmp_path, words)
         for figure in ("recorded", "live events", "slots busy", "manager's CPU", "  choose, loop", "memory"):
             assert any(line.startswith(figure) for line in lines), (system, lines)
+
+
+@pytest.mark.night
+def test_many_slots_are_measured(tmp_path: Path) -> None:
+    """The benchmark of slots prints the share of busy time, the CPU time of a game, and the memory of a slot."""
+    lines = said(tmp_path, "slots --entrants 12 --slots 4 --mean 0.3 --games 120")
+    for figure in ("all slots after", "recorded", "slots busy", "manager's CPU", "  executor", "memory", "  of a slot"):
+        assert any(line.startswith(figure) for line in lines), lines
