@@ -7,7 +7,7 @@ in no pool and in no component.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable
 from itertools import pairwise
 
 import numpy as np
@@ -27,7 +27,10 @@ def pools(counts: Counts | Pairs) -> Parts:
     takers, givers = np.append(pairs.white, pairs.black), np.append(pairs.black, pairs.white)
     if _is_connected(pairs, takers, givers):
         return _all_met(pairs)
-    return _named(pairs, _components(_arrows_of(takers, givers)))
+    import networkx as nx
+
+    graph = nx.Graph(zip(pairs.white.tolist(), pairs.black.tolist(), strict=True))
+    return _named(pairs, nx.connected_components(graph))
 
 
 def groups(counts: Counts | Pairs, joined: Collection[str] = ()) -> Parts:
@@ -45,7 +48,10 @@ def groups(counts: Counts | Pairs, joined: Collection[str] = ()) -> Parts:
     givers = np.concatenate((pairs.black[took], pairs.white[gave], linked[:, 1], linked[:, 0]))
     if _is_connected(pairs, takers, givers):
         return _all_met(pairs)
-    return _named(pairs, _components(_arrows_of(takers, givers)))
+    import networkx as nx
+
+    graph = nx.DiGraph(zip(takers.tolist(), givers.tolist(), strict=True))
+    return _named(pairs, nx.strongly_connected_components(graph))
 
 
 def unbeaten(counts: Counts | Pairs) -> tuple[str, ...]:
@@ -91,7 +97,7 @@ def _is_connected_quickly(pairs: Pairs) -> bool:
 
 
 def _is_connected(pairs: Pairs, takers: Index, givers: Index) -> bool:
-    """Return whether one engine reaches all engines with games, and all reach it, which is usual."""
+    """Return whether one engine reaches all engines with games, and all reach it; this usual case needs no networkx."""
     met = pairs.played > 0
     if not met.any():
         return False
@@ -100,7 +106,7 @@ def _is_connected(pairs: Pairs, takers: Index, givers: Index) -> bool:
 
 
 def _reached(tails: Index, heads: Index, first: int, met: NDArray[np.bool_]) -> bool:
-    """Return whether all engines with games are reached; return False also if `_components` would be faster."""
+    """Return whether all engines with games are reached; return False also if networkx would be faster."""
     seen = ~met
     seen[first] = True
     for _ in range(_MOST_ROUNDS):
@@ -108,49 +114,6 @@ def _reached(tails: Index, heads: Index, first: int, met: NDArray[np.bool_]) -> 
         if seen.all():
             return True
     return False
-
-
-def _arrows_of(takers: Index, givers: Index) -> dict[int, set[int]]:
-    """Map each engine with an arrow to the engines that its arrows reach."""
-    arrows: dict[int, set[int]] = {}
-    for taker, giver in zip(takers.tolist(), givers.tolist(), strict=True):
-        arrows.setdefault(taker, set()).add(giver)
-        arrows.setdefault(giver, set())
-    return arrows
-
-
-def _components(arrows: Mapping[int, Collection[int]]) -> Iterator[set[int]]:
-    """Yield the sets of nodes that reach each other (Tarjan 1972), without recursion."""
-    order: dict[int, int] = {}  # visited nodes, by the time of their first visit
-    lowest: dict[int, int] = {}  # of each open node: the earliest open node that is known to be reached
-    opened: list[int] = []
-    for root in arrows:
-        if root in order:
-            continue
-        order[root] = lowest[root] = len(order)
-        opened.append(root)
-        path = [(root, iter(arrows[root]))]
-        while path:
-            node, ahead = path[-1]
-            for other in ahead:
-                if other not in order:
-                    order[other] = lowest[other] = len(order)
-                    opened.append(other)
-                    path.append((other, iter(arrows[other])))
-                    break
-                if other in lowest:
-                    lowest[node] = min(lowest[node], order[other])
-            else:
-                path.pop()
-                if path:
-                    lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[node])
-                if lowest[node] == order[node]:
-                    part: set[int] = set()
-                    while node not in part:
-                        part.add(opened.pop())
-                    for done in part:
-                        del lowest[done]
-                    yield part
 
 
 def _all_met(pairs: Pairs) -> Parts:
@@ -229,31 +192,23 @@ def _reduces_both(reach: dict[int, set[int]], end: int, to: int) -> bool:
 
 def _reach(pairs: Pairs, groups: Parts) -> dict[int, set[int]]:
     """Map each component without arrows in to the components without arrows out that it reaches."""
+    import networkx as nx
+
     group = {name: number for number, names in enumerate(groups) for name in names}
     of = [group.get(name, -1) for name in pairs.names]
-    arrows: dict[int, set[int]] = {number: set() for number in range(len(groups))}
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(len(groups)))
     for white, black, won, drawn, lost in zip(
         *(column.tolist() for column in (pairs.white, pairs.black, pairs.wins, pairs.draws, pairs.losses)), strict=True
     ):
-        one, other = of[white], of[black]
-        if one != other:
+        ends = of[white], of[black]
+        if ends[0] != ends[1]:
             if won or drawn:
-                arrows[one].add(other)
+                graph.add_edge(*ends)
             if lost or drawn:
-                arrows[other].add(one)
-    reached: set[int] = set().union(*arrows.values())
-    return {number: {end for end in _from(arrows, number) if not arrows[end]} for number in arrows.keys() - reached}
-
-
-def _from(arrows: Mapping[int, Collection[int]], start: int) -> set[int]:
-    """Return the nodes that a node reaches, without itself in a graph without cycles."""
-    seen: set[int] = set()
-    ahead = [*arrows[start]]
-    while ahead:
-        if (node := ahead.pop()) not in seen:
-            seen.add(node)
-            ahead += arrows[node]
-    return seen
+                graph.add_edge(*ends[::-1])
+    last = {number for number in graph if not graph.out_degree(number)}
+    return {number: nx.descendants(graph, number) & last for number in graph if not graph.in_degree(number)}
 
 
 def _by(pairs: Pairs, column: Vector) -> Callable[[str], tuple[float, int]]:
