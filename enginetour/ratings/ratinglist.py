@@ -78,7 +78,6 @@ from enginetour.ratings.uncertainty import (
 
 SHARED = 6  # decimal places; engines whose ratings are equal after rounding to this precision have the same rank
 DENSE_ERRORS = 4000  # engines; for more, a square array takes over 128 MB, and computing all errors takes minutes
-OTHER_POOL = "other pool"  # marks an engine whose pool has a different zero point than in the previous edition
 NOT_ASKED, _ANCHOR, TOO_FEW = "error not computed", "anchor", "too few games"
 FEW, EXTREME = "few games: profile-likelihood interval", "extreme score: profile-likelihood interval"
 _INTERVAL_REMARKS = {NOT_ASKED, _ANCHOR, TOO_FEW, FEW, EXTREME}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enginetour.model.game import format_fixed
-from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
-from enginetour.reports import ratinglist
 from enginetour.reports.sheet import Column, Sheet, format_whole, percent_format
+from enginetour.store.tables import OTHER_POOL
+
+if TYPE_CHECKING:
+    from enginetour.ratings.ratinglist import RatingList
 
 # Lists, editions and the changes between them. The rows have the same keys as the JSON.
 
@@ -83,6 +85,8 @@ _MOVES = (
 
 def list_sheet(title: str, found: RatingList) -> Sheet:
     """Return the table of a rating list of the database, for any rating system."""
+    from enginetour.reports import ratinglist  # imported here: tables of lists and editions need no numbers
+
     if found.model in ("logistic", "davidson", "raokupper"):
         return ratinglist.likelihood_sheet(title, found)
     sheet = ratinglist.incremental_sheet(title, {row.name: (row.rating, row.games) for row in found.rows})

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
-from enginetour.ratings.ratinglist import OTHER_POOL, RatingList
+from enginetour.ratings.ratinglist import RatingList
 from enginetour.store.codecs import clean_text
 from enginetour.store.counts import Moment, Removal, removals
 from enginetour.store.database import inserted_id
@@ -26,6 +26,7 @@ from enginetour.store.tables import (
     EVENTS,
     GAMES,
     IMPORTED_GAMES,
+    OTHER_POOL,
     TOURNAMENTS,
     EditionDetails,
     EditionHead,

@@ -486,6 +486,9 @@ class EditionRow(EditionHead, table=True):
     id: int = _key(about="number of the edition in the database")
 
 
+OTHER_POOL = "other pool"  # marks an engine whose pool has a different zero point than in the previous edition
+
+
 class RankedEngine(Row):
     """An engine with its rating in an edition."""
 
