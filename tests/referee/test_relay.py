@@ -438,8 +438,9 @@ def test_a_freeze_in_a_compiled_wait_blames_nobody(monkeypatch: pytest.MonkeyPat
     played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
     monkeypatch.undo()
-    played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
-    assert (played.outcome, played.culprit) == (Outcome.BLACK, "late")
+    later = scripted("uci", "late", at=1, seconds=1.4)  # 0.9 s over: longer than a busy machine keeps an engine waiting
+    played = game(later, sound(), white_tc="0.5", doubtful_flag="void")
+    assert (played.outcome, played.culprit) == (Outcome.BLACK, "late"), played.cause
 
 
 # Clocks sent before each move, compared with the record of the game.
