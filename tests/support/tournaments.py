@@ -667,6 +667,7 @@ class Forked:
     """`enginetour` with the interface of `subprocess`; `before` is called in the new process first."""
 
     def __init__(self, folder: Path, words: list[str], errors: Path, before: Callable[[], object] = int) -> None:
+        errors.touch()  # the new process can be killed before it opens its file
         ours, theirs = FORKS.Pipe(duplex=False)
         self.process = FORKS.Process(target=live, args=(folder, words, errors, theirs, before, dict(os.environ)))
         self.process.start()
