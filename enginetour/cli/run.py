@@ -87,8 +87,8 @@ def demo(directory: Path | None) -> int:
     UCI and CECP engines play for less than a minute, two games at a time if
     there are two processors. At the end, the bubble history and the rating
     list are printed. Each call plays a new tournament. In the same directory,
-    commands such as `report`, `ratings` and `games` read its database if there
-    is no other one.
+    commands such as `report`, `ratings` and `games` read its database, unless
+    the directory has another database.
 
     Example: enginetour demo
     """

@@ -388,7 +388,8 @@ def _goal_note(goal: Goal, best: Proposal) -> str:
             f"goal: 95 % intervals of at most ± {goal.error:g} Elo for {whose}; "
             f"median of the largest with {best.candidate.system}: ± {best.figure:.1f}"
         )
-    what = "separate all neighbors" if goal.top is None else f"find the first {goal.top}"
+    what = "find the best engine" if goal.top == 1 else f"find the first {goal.top}"
+    what = "separate all neighbors" if goal.top is None else what
     of = "smallest likelihood" if goal.top is None else "likelihood"
     return f"goal: {what} with likelihood {goal.los:g}; median {of} with {best.candidate.system}: {best.figure:.2f}"
 

@@ -76,8 +76,9 @@ def _adaptive_terms(log: TournamentReader, pairs: Pairs) -> tuple[dict[str, Any]
     sd = format_.options.prior
     known = posterior(pairs.names, pairs.dense(), GaussianPrior(sd))
     remark = (
-        f"adaptive tournament: the ratings have a prior of ± {sd:g} Elo (one standard deviation) around their average. "
-        "Without a prior, intervals would be too narrow, because the results decided when the tournament ended"
+        "adaptive tournament: White's advantage, the draw parameter and the ratings are estimated together, with "
+        f"a prior of ± {sd:g} Elo (one standard deviation) around the average rating. Without a prior, intervals would "
+        "be too narrow, because the results decided when the tournament ended"
     )
     return known.list_terms(sd), [remark]
 
@@ -85,8 +86,9 @@ def _adaptive_terms(log: TournamentReader, pairs: Pairs) -> tuple[dict[str, Any]
 def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:
     """Compute the maximum-likelihood list of one tournament. `anchor` maps engines to fixed ratings.
 
-    The list of an adaptive tournament has the model and the prior with which its games were chosen. With others, the
-    intervals after the stop are too narrow (``python -m benches adaptive --only coverage``).
+    The list of an adaptive tournament has the model with which its games were chosen, and the prior of unknown ratings,
+    even if the configuration has ratings with a `prior_error`. Without a prior, the intervals after the stop are too
+    narrow (``python -m benches adaptive --only coverage``).
     """
     pairs = pairs_of(log.pair_counts(), [entrant.name for entrant in log.entrants])
     rated = {name for name, games in zip(pairs.names, pairs.played, strict=True) if games}

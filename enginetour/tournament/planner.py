@@ -210,7 +210,7 @@ def plan_night(
         least = min(needs.values())
         what = f"the hours allow {format_count(made.night.games, 'game')}, too few for any format"
         raise UsageRefused(what, place="--hours", step=f"use at least {least:.2g} hours")
-    found = _Comparison(made.night, candidates, most)
+    found = Comparison(made.night, candidates, most)
     systems = len({candidate.system for candidate in candidates})
     total, done = min(_FIRST, most) * len(candidates) + systems * max(0, most - _FIRST), 0
     with _Players(made.night, candidates, processes) as players:
@@ -229,7 +229,7 @@ def plan_night(
     return replace(made, proposals=tuple(best), needs=needs, late=tuple(late))
 
 
-class _Comparison:
+class Comparison:
     """The candidates, and their simulated nights by index and number. The luck of a night is the same for all."""
 
     def __init__(self, night: Night, candidates: Sequence[Candidate], most: int) -> None:
@@ -267,11 +267,11 @@ class _Comparison:
     def _promising(self) -> Iterator[_Task]:
         """Yield tasks of the candidate that is best when they begin, until it has all of them."""
         while best := self._best():
-            tasks = [task for number in range(self._most) if (task := (best[0], number)) not in self._begun][:_FIRST]
-            if not tasks:
+            task = next((task for number in range(self._most) if (task := (best[0], number)) not in self._begun), None)
+            if task is None:
                 return
-            self._begun.update(tasks)
-            yield from tasks
+            self._begun.add(task)
+            yield task
 
 
 # Engines, ratings, and the duration of a game.

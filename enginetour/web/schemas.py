@@ -64,7 +64,7 @@ def _two(kind: Any, text: str) -> tuple[object, Any]:
 
 
 def _if_any(kind: Any, text: str) -> tuple[object, Any]:
-    """Return the type and the field of a key that the document leaves out if there is no value."""
+    """Return the type and the field of an optional key. The key is missing if it has no value."""
     return kind, Field(default=None, description=text)
 
 

@@ -69,6 +69,21 @@ def test_the_list_of_an_adaptive_tournament_has_its_prior(tmp_path: Path, system
         assert [f"a prior of ± {prior:g} Elo" in text for text in captions] == ([True] if prior else [])
 
 
+def test_the_list_of_an_adaptive_tournament_with_few_games(tmp_path: Path) -> None:
+    """Without games the list is empty, and engines that won all games or never met have finite ratings and errors."""
+    names = ("Fruit", "Toga", "Phalanx", "HoiChess")
+    made = replace(draft("cup", names), system="adaptive", config={"format": {"goal": {"error": 10.0}}})
+    with Store.open(tmp_path / "t.db") as opened:
+        log = opened.create_tournament(made)
+        assert tournament_rating_list(log, {"Fruit": 2800.0}).rows == ()
+        for white, black in (("Fruit", "Toga"), ("Phalanx", "HoiChess")):
+            record(log, white, black, outcome=Outcome.WHITE)
+        found = {row.name: row for row in tournament_rating_list(log, {"Fruit": 2800.0}).rows}
+    assert found["Fruit"].rating == 2800.0 > found["Toga"].rating
+    assert found["Phalanx"].rating == -found["HoiChess"].rating > 0
+    assert all(row.plus and row.minus for name, row in found.items() if name != "Fruit")
+
+
 def test_an_anchor_outlives_a_version_that_is_not_in_the_list(store: Store) -> None:
     """An anchor stays valid if a second version of its name plays outside of the list."""
     found = ratings(store, tournaments=("spring",), anchors={"Fruit": 2700.0})

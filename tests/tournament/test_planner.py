@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
 from math import isfinite
 from pathlib import Path
 
 import pytest
 
+from enginetour.formats.planning import fitting, play
 from enginetour.model.errors import TourError
 from enginetour.store.backup import upgrade_database
 from enginetour.tournament.config.load import load
-from enginetour.tournament.planner import NightPlan, PlanRequest, plan_night, write_plan
+from enginetour.tournament.planner import Comparison, NightPlan, PlanRequest, plan_night, write_plan
 from tests.support.databases import older
 
 NAMES = ("Pebble 1", "Pebble 0", "Stone 1", "Stone 2")
@@ -87,3 +90,32 @@ def test_unknown_ratings_are_infinite_noise(config: Path) -> None:
     assert not made.night.rated
     assert not isfinite(made.night.world.noise)
     assert {entrant.rating for entrant in made.night.entrants} == {None}
+
+
+def test_the_last_stage_simulates_the_best_format(config: Path) -> None:
+    """Each task begins once. The second stage has the best candidate of each format, the last one the best of all."""
+    night = planned(config, game_seconds=0.5).night
+    candidates, _ = fitting(night)
+    found, begun = Comparison(night, candidates, 20), list[tuple[int, int]]()
+    stages = found.stages()
+
+    def simulate(tasks: Iterable[tuple[int, int]]) -> list[int]:
+        chosen = []
+        for at, number in tasks:
+            begun.append((at, number))
+            chosen.append(at)
+            if (result := play(candidates[at], night, number)) is not None:
+                found.played.setdefault(at, {})[number] = result
+        return chosen
+
+    assert set(simulate(next(stages)[0])) == {*range(len(candidates))}
+    kept = [candidates.index(one.candidate) for one in found.ranked()]
+    assert {candidates[at].system for at in kept} == {one.system for one in candidates}
+    assert simulate(islice(next(stages)[0], len(kept))) == kept
+    last = next(stages)[0]
+    for task in last:
+        assert candidates[task[0]] == found.ranked()[0].candidate
+        simulate([task])
+    assert next(stages, None) is None
+    assert len(begun) == len(set(begun))
+    assert len(found.played[candidates.index(found.ranked()[0].candidate)]) == 20

@@ -65,7 +65,7 @@ def test_each_counted_game_belongs_to_one_encounter(tmp_path: Path, kind: str) -
 
 
 def test_the_chart_shows_the_value_so_far_and_the_expected_one(tmp_path: Path) -> None:
-    """The chart has the course and the expected course; with few choices there is no chart."""
+    """The chart has the course and the expected course. A tournament with few choices has no chart."""
     goal = reviewed(tmp_path, {"error": 60.0}).goal
     assert goal is not None and not goal.reached
     picture = goal_picture(goal)
