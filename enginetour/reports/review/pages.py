@@ -42,17 +42,19 @@ _UNBROKEN = 1_000  # columns; the box of the log scrolls, so lines are not wrapp
 def report_site(review: TournamentReview, *, prefix: str = "", single: bool = False) -> Site:
     """Return the common properties of the pages of a tournament's report."""
     facts = review.facts
-    wrong = sum(not line.incident.is_warning for line in review.incidents)
     pages = [("index.html", "Overview"), ("crosstable.html", "Crosstable")]
     pages += [("bubble.html", "Bubble history")] if review.bubble is not None else []
     pages += [("goal.html", "Goal")] if review.goal is not None else []
     pages += [("rounds.html", "Rounds")] if review.rounds else []
-    pages += [("games.html", "Games"), ("incidents.html", f"Incidents ({wrong})" if wrong else "Incidents")]
+    pages += [("games.html", "Games"), ("incidents.html", "Incidents")]
     pages += [("fairness.html", "Fairness")]
     pages += [("history.html", "History")] if review.history.lists or review.history.paths else []
-    games = f"{format_count(facts.games, 'game')}, {format_count(facts.entrants, 'engine')}"
-    foot = f"{facts.title}: {games}. Written by enginetour."
-    return Site(facts.title, tuple(pages), review.slugs, foot=foot, prefix=prefix, single=single)
+    return Site(facts.title, tuple(pages), review.slugs, foot=_foot(facts.title), prefix=prefix, single=single)
+
+
+def _foot(title: str) -> str:
+    """Return the foot of all pages. It has no counts, so that a new game does not change all pages."""
+    return f"{title}. Written by enginetour."
 
 
 def report_pages(review: TournamentReview, site: Site) -> Iterator[tuple[str, _PageMaker]]:
@@ -267,10 +269,7 @@ def list_site(review: ListReview) -> Site:
     pages = [("index.html", "List")]
     pages += [("superiority.html", "Who is stronger")] if review.los is not None else []
     pages += [("history.html", "History")] if review.history.editions else []
-    found = review.found
-    counts = f"{format_count(found.games, 'game')}, {format_count(len(found.rows), 'engine')}"
-    foot = f"{review.name}: {counts}. Written by enginetour."
-    return Site(review.name, tuple(pages), review.slugs, frozenset(), foot)
+    return Site(review.name, tuple(pages), review.slugs, frozenset(), _foot(review.name))
 
 
 def list_pages(review: ListReview, site: Site) -> Iterator[tuple[str, _PageMaker]]:
