@@ -115,6 +115,7 @@ _ENDINGS = {".gz", ".zst", ".pgn", _CONFIG}  # endings of a file name that are n
 @click.option("--dry-run", is_flag=True, help="Show the result, but write nothing.")
 @output_options
 @database_option
+@without_collecting()
 def import_(
     files: tuple[Path, ...],
     listing: bool,
@@ -173,7 +174,7 @@ def import_(
     naming = EngineNames(read_aliases(aliases) if aliases else {}, include, exclude)
     database = database_of(Path.cwd(), db)
     events = _titles(database)
-    with _as_pgn(files) as sources, reading_bar(sources) as progress, without_collecting():
+    with _as_pgn(files) as sources, reading_bar(sources) as progress:
         games = read_games(sources, events, progress, by_event=by_event)
     report_broken_games(games)
     rated = ratable_games(games, naming, variant)

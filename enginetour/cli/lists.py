@@ -37,9 +37,7 @@ from enginetour.cli.options import (
     tournament_options,
 )
 from enginetour.cli.printing import echo, format_option, json_option, output_form, output_options, print_sheet, set_form
-from enginetour.formats.base import listed
 from enginetour.model.errors import UsageRefused, usage_errors
-from enginetour.reports import documents
 from enginetour.reports.sheet import format_count, iso_timestamp
 from enginetour.store.address import Address
 from enginetour.tournament.rating import ONLY_ANCHORS, definition_from, rate_stored
@@ -246,6 +244,8 @@ def next_games(
     if left := len(found.times.engines) - len(sections):
         echo(f"note: left out {format_count(left, 'engine')} that cannot play on this machine", err=True)
     if changed := _changed(found, output, chosen.db):
+        from enginetour.formats.base import listed
+
         again = f"{listed(changed)} differ from the versions in the list, so the games count for new versions"
         echo(f"warning: {again}. Hint: rate all versions of a name as one engine with --by name", err=True)
     echo(
@@ -295,6 +295,7 @@ def lists(ctx: click.Context, db: Address | None) -> None:
         if typed or output_form() != "text":
             raise UsageRefused("options must follow the subcommand", place=f"lists {ctx.invoked_subcommand}")
         return
+    from enginetour.reports import documents
     from enginetour.reports import editions as sheets
 
     with open_store(db) as store:
@@ -341,6 +342,7 @@ def show_list(name: str, db: Address | None) -> None:
 
     Example: enginetour lists show blitz
     """
+    from enginetour.reports import documents
     from enginetour.reports import editions as sheets
     from enginetour.store.definition import describe_definition, revisions_of
 
@@ -362,6 +364,7 @@ def publish(name: str, db: Address | None, note: str, again: bool) -> None:
 
     Example: enginetour publish blitz --note "with the new Toga"
     """
+    from enginetour.reports import documents
     from enginetour.reports import editions as sheets
     from enginetour.store.editions import publish as freeze
 
@@ -383,6 +386,7 @@ def editions(name: str | None, number: int | None, db: Address | None) -> None:
 
     Example: enginetour editions blitz 3 --csv
     """
+    from enginetour.reports import documents
     from enginetour.reports import editions as sheets
     from enginetour.store.editions import read_edition
 

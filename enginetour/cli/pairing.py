@@ -12,7 +12,6 @@ import click
 
 from enginetour.cli.options import PATH, count_option, many_option
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, refuse_tables
-from enginetour.formats.base import system_name
 from enginetour.formats.pairing.field import Kind, Unpairable
 from enginetour.interop.files import read_whole, refuse_valuable, replace_bytes
 from enginetour.model.errors import (
@@ -24,6 +23,7 @@ from enginetour.model.errors import (
     suggest,
     usage_errors,
 )
+from enginetour.model.renamed import system_name
 from enginetour.reports.standings import (
     CheckedRound,
     checked_json,

@@ -20,10 +20,11 @@ from enginetour.cli.printing import echo, is_live_terminal, json_option, output_
 from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import allowed_processors, this_machine
 from enginetour.engines.process import describe_safeguards
-from enginetour.formats.base import SYSTEMS, options_model, own_decisions, system_name
+from enginetour.formats.base import SYSTEMS, options_model, own_decisions
 from enginetour.interop.files import replace_file
 from enginetour.interop.toml import toml_value
 from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused, did_you_mean, usage_errors
+from enginetour.model.renamed import system_name
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import variant_named
 from enginetour.reports.sheet import format_duration

@@ -17,6 +17,7 @@ from enginetour.formats.pairing.schedule import MOST_EACH, fair_count
 from enginetour.model.errors import did_you_mean
 from enginetour.model.game import Entrant, Event, Note, Pairing, StandingsRow
 from enginetour.model.plugins import Registry
+from enginetour.model.renamed import FORMER_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,6 @@ class System:
 
 _REQUIRED = ("version", "start", "offers", "step", "remaining", "standings")
 CONTRACT = 1  # version of the contract of a format, for plug-ins
-FORMER_NAMES = {"cup": "knockout"}  # still accepted: configurations and databases contain them
 
 _OWN: dict[str, System] = {
     "bubble": System(
@@ -266,11 +266,6 @@ def check_present(name: str, names: Collection[str], gone: Collection[str], what
         raise ValueError(f"{name} is not in this {what}")
     if name in gone:
         raise ValueError(f"{name} has already withdrawn")
-
-
-def system_name(name: str) -> str:
-    """Return the present name of a system for a present or former name; an unknown name is returned unchanged."""
-    return FORMER_NAMES.get(name, name)
 
 
 def options_model(name: str) -> Any:

@@ -16,11 +16,12 @@ from typing import Any, Self
 import numpy as np
 from pydantic import ValidationError
 
-from enginetour.formats.base import SYSTEMS, Format, S, make_format, options_model, system_name
+from enginetour.formats.base import SYSTEMS, Format, S, make_format, options_model
 from enginetour.formats.pairing.field import Dice
 from enginetour.model import task
 from enginetour.model.errors import InputRefused, UsageRefused, did_you_mean
 from enginetour.model.game import RESULTS, Entrant, GameFinished, Outcome, Pairing, StandingsRow
+from enginetour.model.renamed import system_name
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.likelihood import fit
 from enginetour.ratings.pentanomial import ELO_SCALE

@@ -1,4 +1,4 @@
-"""Configuration keys that were renamed: their previous names are still read, from files and from the database."""
+"""Keys and systems that were renamed: their previous names are still read, from files and from the database."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ RENAMED_KEYS: Mapping[tuple[str, ...], str] = {
 }
 
 
+FORMER_NAMES = {"cup": "knockout"}  # previous name of a tournament system -> present name
+
+
 class RenamedKey(NamedTuple):
     """A previous key that a configuration uses; `both` is True if the configuration also has the current key."""
 
@@ -34,6 +37,11 @@ class RenamedKey(NamedTuple):
     def section(self) -> str:
         """The section and table of the key, such as ``play.draw``."""
         return ".".join(key for key in self.path[:-1] if isinstance(key, str))
+
+
+def system_name(name: str) -> str:
+    """Return the present name of a system for a present or former name; an unknown name is returned unchanged."""
+    return FORMER_NAMES.get(name, name)
 
 
 def rename_keys(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[RenamedKey, ...]]:

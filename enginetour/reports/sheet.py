@@ -230,8 +230,13 @@ def _blocks(widths: list[int], columns: Sequence[Column], room: int) -> list[lis
 _SHORTEST = 8  # characters that a shortened name keeps
 
 
+def _is_narrow(text: str) -> bool:
+    """Return whether each character takes one column, as all printable characters of Latin-1 do (Unicode TR 11)."""
+    return text.isprintable() and (text.isascii() or max(text) <= "\xff")
+
+
 def _len(text: str) -> int:
-    if text.isascii() and text.isprintable():
+    if _is_narrow(text):
         return len(text)
     from rich.cells import cell_len
 
@@ -259,15 +264,17 @@ def shorten_middle(text: str, width: int) -> str:
 
 
 def _pad(text: str, width: int, *, left: bool) -> str:
-    if _len(text) > width:
+    size = _len(text)
+    if size > width:
         text = f"{_cut(text, max(0, width - 1))}…"
-    fill = " " * (width - _len(text))
+        size = _len(text)
+    fill = " " * (width - size)
     return text + fill if left else fill + text
 
 
 def _cut(text: str, width: int) -> str:
     """Return at most `width` columns of the text, in time linear in its length."""
-    if text.isascii() and text.isprintable():
+    if _is_narrow(text):
         return text[:width]
     from rich.cells import set_cell_size
 

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
-from enginetour.formats.base import system_name
 from enginetour.interop.gamepairs import UNKNOWN_OPENING, OpeningPairs
 from enginetour.model.errors import StoreRefused, UsageRefused
 from enginetour.model.game import (
@@ -35,7 +34,7 @@ from enginetour.model.game import (
     Withdrawn,
     duration_ms,
 )
-from enginetour.model.renamed import rename_keys
+from enginetour.model.renamed import rename_keys, system_name
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
 from enginetour.store.address import ServerAddress

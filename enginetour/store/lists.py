@@ -21,7 +21,6 @@ from enginetour.ratings.priors import GaussianPrior, LooseAnchor, parse_loose_an
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row, bubble_rating_order, incremental_list, rating_list
 from enginetour.store.games import TournamentReader, describe_scores, scores_at_odds
 from enginetour.store.ratings import entry_ratings, require_system, system_named, with_event_classes
-from enginetour.store.replay import format_of
 from enginetour.store.selection import (
     Pentanomial,
     Selection,
@@ -70,6 +69,7 @@ def _adaptive_terms(log: TournamentReader, pairs: Pairs) -> tuple[dict[str, Any]
     # Here, because the lists of other formats do not need them.
     from enginetour.formats.adaptive import Adaptive
     from enginetour.ratings.design import posterior
+    from enginetour.store.replay import format_of
 
     format_ = format_of(log)
     assert isinstance(format_, Adaptive)

@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 from sqlalchemy import Connection, and_, false, func, insert, select
 
 from enginetour import __version__
-from enginetour.formats.base import system_name
 from enginetour.model.errors import UsageRefused, did_you_mean
 from enginetour.model.game import Entrant, Note
+from enginetour.model.renamed import system_name
 from enginetour.model.task import EngineSpec
 from enginetour.store.address import Address, slug_of
 from enginetour.store.counts import engines_in, import_stands, removals, removed_imports, unpack_counts
