@@ -18,7 +18,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from enginetour.model.errors import StoreRefused
 from enginetour.store import dialect, migrations
 from enginetour.store.address import Address, ServerAddress, parse_address
-from enginetour.store.dialect import Backend, Lock, Probe, StoreBusy, StoreUnreachable
+from enginetour.store.dialect import Backend, Lock, Probe, StoreBusy, StoreUnreachable, Values
 from enginetour.store.sqlite import SqliteFile
 from enginetour.store.tables import TOURNAMENTS
 
@@ -207,8 +207,8 @@ class Database:
         with self.reading() as connection:
             return connection.execute(query, values).scalar()
 
-    def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-        """Insert many rows into a table. `columns` contains lists of equal length; a number is the value of all rows.
+    def fill(self, connection: Connection, table: str, columns: Mapping[str, Values | int]) -> None:
+        """Insert many rows into a table. `columns` contains values of equal length; a number is the value of all rows.
 
         Names of tables and columns must not be user input.
         """

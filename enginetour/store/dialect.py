@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from sqlalchemy import String, Table, TextClause, bindparam, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -20,8 +20,10 @@ from enginetour.model.errors import StorageFailed, StoreRefused, TourError
 from enginetour.store.address import Address
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from sqlalchemy import Connection, Engine
 
+Values: TypeAlias = "list[Any] | NDArray[Any]"  # of a column, in the order of the rows
 
 BUSY_TIMEOUT_MS = 5000  # longer than any write transaction of another command (reliability spec 3)
 BUSY_SLICE_MS = 200  # a waiting driver does not handle signals, and SIGTERM must end a run in 5 s (reliability spec 3)
@@ -117,8 +119,8 @@ class Backend(Protocol):
     def without_reference_checks(self, connection: Connection) -> AbstractContextManager[None]:
         """Switch off foreign key checks during a bulk write, if the database supports it."""
 
-    def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-        """Insert rows into a table. `columns` contains lists of equal length; a number is the value of all rows."""
+    def fill(self, connection: Connection, table: str, columns: Mapping[str, Values | int]) -> None:
+        """Insert rows into a table. `columns` contains values of equal length; a number is the value of all rows."""
 
     def reset_counters(self, connection: Connection) -> None:
         """Set the key counters after rows with explicit keys were inserted."""

@@ -25,6 +25,7 @@ from enginetour.model.variants import STANDARD
 from enginetour.store.address import LONGEST_NAME
 from enginetour.store.counts import engines_in, pack_counts, removals, removed_imports, unpack_counts
 from enginetour.store.database import Database
+from enginetour.store.dialect import Values
 from enginetour.store.tables import ENGINES, GAMES, IMPORTS, TOURNAMENTS, ImportSummary, title_of
 from enginetour.store.tournaments import IMPORT, add_edition
 
@@ -328,16 +329,16 @@ def _add_games(
     controls = [tag_text(raw) for raw in games.controls]
     openings = np.array(games.openings)[fresh]
     results = np.array(games.results, dtype=np.int64)[fresh]
-    columns = {
+    columns: dict[str, Values | int] = {
         "tournament": event,
-        "white_engine": white.tolist(),
-        "black_engine": black.tolist(),
-        "white_half_points": (2 - results).tolist(),
-        "played_yyyymmdd": np.array(games.days)[fresh].tolist(),
+        "white_engine": white,
+        "black_engine": black,
+        "white_half_points": 2 - results,
+        "played_yyyymmdd": np.array(games.days)[fresh],
         "tc": [controls[number] for number in np.array(games.control)[fresh].tolist()],
-        "file_index": np.searchsorted(np.array(games.ends), fresh, side="right").tolist() if len(games.ends) > 1 else 0,
-        "offset_bytes": np.array(games.offsets)[fresh].tolist(),
-        "opening_key": openings.tolist() if openings.any() else UNKNOWN_OPENING,
+        "file_index": np.searchsorted(np.array(games.ends), fresh, side="right") if len(games.ends) > 1 else 0,
+        "offset_bytes": np.array(games.offsets)[fresh],
+        "opening_key": openings if openings.any() else UNKNOWN_OPENING,
     }
     places = fresh.tolist()
     if games.black_control:

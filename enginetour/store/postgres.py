@@ -46,6 +46,7 @@ from enginetour.store.dialect import (
     LARGEST_REAL,
     StoreBusy,
     StoreUnreachable,
+    Values,
     largest_whole,
 )
 from enginetour.store.tables import APPLICATION_ID, METADATA
@@ -372,10 +373,11 @@ class PostgresDatabase:
         """Keep the checks, because only the owner of the server can switch them off."""
         yield
 
-    def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
+    def fill(self, connection: Connection, table: str, columns: Mapping[str, Values | int]) -> None:
         """Insert rows with COPY. Raise ValueError for values that a column cannot contain, and for existing keys."""
-        count = next(len(column) for column in columns.values() if isinstance(column, list))
-        lists = [column if isinstance(column, list) else [column] * count for column in columns.values()]
+        count = next(len(column) for column in columns.values() if not isinstance(column, int))
+        repeated = ([column] * count if isinstance(column, int) else column for column in columns.values())
+        lists = [column if isinstance(column, list) else column.tolist() for column in repeated]
         names = ", ".join(f'"{name}"' for name in columns)
         try:
             with _raw(connection).cursor() as cursor, cursor.copy(f'COPY "{table}" ({names}) FROM STDIN') as copy:

@@ -12,7 +12,7 @@ import socket
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,6 +38,7 @@ from enginetour.store.dialect import (
     CHARACTERS_SHOWN,
     LARGEST_REAL,
     StoreBusy,
+    Values,
     largest_whole,
 )
 from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
@@ -187,32 +188,36 @@ ROWS_A_STATEMENT = 50  # takes less than half the time of single rows; more rows
 _ROWS_A_BLOCK = 50_000  # rows in one list of parameters; a multiple of ROWS_A_STATEMENT
 
 
-def fill(connection: sqlite3.Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
-    """Insert rows into a table. `columns` contains lists of equal length; a number is the value of all rows.
+def fill(connection: sqlite3.Connection, table: str, columns: Mapping[str, Values | int]) -> None:
+    """Insert rows into a table. `columns` contains values of equal length; a number is the value of all rows.
 
     Names of tables and columns must not be user input.
     """
-    lists = [column for column in columns.values() if isinstance(column, list)]
-    row = ", ".join("?" if isinstance(column, list) else str(int(column)) for column in columns.values())
+    several = [column for column in columns.values() if not isinstance(column, int)]
+    row = ", ".join(str(column) if isinstance(column, int) else "?" for column in columns.values())
     names = ", ".join(f'"{name}"' for name in columns)
     into = f"INSERT INTO {table} ({names}) VALUES "  # noqa: S608
-    count = len(lists[0])
+    count = len(several[0])
     even = count - count % ROWS_A_STATEMENT
-    connection.executemany(into + ", ".join([f"({row})"] * ROWS_A_STATEMENT), _statements(lists, even))
-    connection.executemany(f"{into}({row})", zip(*(column[even:] for column in lists), strict=True))
+    many = into + ", ".join([f"({row})"] * ROWS_A_STATEMENT)
+    connection.executemany(many, _parameters(several, range(even), ROWS_A_STATEMENT))
+    connection.executemany(f"{into}({row})", _parameters(several, range(even, count), 1))
 
 
-def _statements(lists: list[list[Any]], count: int) -> Iterator[list[Any]]:
-    """Yield the parameters of each statement, row by row, from the first `count` values of each list."""
-    width = len(lists)
-    size = width * ROWS_A_STATEMENT
-    for begin in range(0, count, _ROWS_A_BLOCK):
-        end = min(count, begin + _ROWS_A_BLOCK)
+def _parameters(columns: Sequence[Values], places: range, rows: int) -> Iterator[list[Any]]:
+    """Yield the parameters of each statement of `rows` rows, row by row.
+
+    Arrays become Python numbers block by block, because all of them at once need 40 bytes per value.
+    """
+    width = len(columns)
+    for begin in range(places.start, places.stop, _ROWS_A_BLOCK):
+        end = min(places.stop, begin + _ROWS_A_BLOCK)
         flat: list[Any] = [None] * (width * (end - begin))
-        for place, column in enumerate(lists):
-            flat[place::width] = column[begin:end]
-        for at in range(0, len(flat), size):
-            yield flat[at : at + size]
+        for place, column in enumerate(columns):
+            part = column[begin:end]
+            flat[place::width] = part if isinstance(part, list) else part.tolist()
+        for at in range(0, len(flat), width * rows):
+            yield flat[at : at + width * rows]
 
 
 # Lock files: the run of a tournament holds a lock on a file next to the database. The lock ends with its process.
@@ -457,7 +462,7 @@ class SqliteFile:
         finally:
             connection.exec_driver_sql("PRAGMA foreign_keys=ON")
 
-    def fill(self, connection: Connection, table: str, columns: Mapping[str, list[Any] | int]) -> None:
+    def fill(self, connection: Connection, table: str, columns: Mapping[str, Values | int]) -> None:
         """Insert rows, many in each statement. Raise ValueError for keys that already exist."""
         with translating_errors(self.address):
             try:

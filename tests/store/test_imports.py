@@ -145,7 +145,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, file: Path, monkeypatch: pytest.M
         raise KeyboardInterrupt
 
     with Store.open(tmp_path / "x.db") as store:
-        monkeypatch.setattr(sqlite, "_statements", stopped)
+        monkeypatch.setattr(sqlite, "_parameters", stopped)
         with pytest.raises(KeyboardInterrupt):
             enter(store, file)
         monkeypatch.undo()
