@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
@@ -36,13 +36,14 @@ _CACHED = 256  # entries, at most 16 MB; the two games of a pair are close to ea
 _BYTES = 6  # bytes of an opening's number; among a million openings of two engines two are equal in one of 560 cases
 _OPENING_TAGS = (b"[FEN", b"[Encounter")  # without these tags only book comments show the opening
 _BOOK = re.compile(rb"(?:[^{]*\{\s*book[^}]*\})+")
+_BOOK_FIRST = re.compile(rb"[^{]*\{\s*book")
 _COMMENT = re.compile(rb"\{[^}]*\}|\}")
 _NO_MOVE = re.compile(rb"\d+\.*|[\d/*-]+|\$\d+")  # move numbers, results, glyphs (PGN standard 8.2)
 
 
-def may_have_opening(tags: bytes, moves: bytes) -> bool:
+def may_have_opening(tags: bytes, moves: Iterable[bytes]) -> bool:
     """Return False if none of the games with these tags and moves can have an opening."""
-    return any(tag in tags for tag in _OPENING_TAGS) or (b"{" in moves and b"book" in moves)
+    return any(tag in tags for tag in _OPENING_TAGS) or any(map(_BOOK_FIRST.match, moves))
 
 
 def opening_of(own: bytes) -> int:

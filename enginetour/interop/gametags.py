@@ -12,9 +12,9 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from enginetour.interop.tally import (
     MOST_TAGS,
@@ -378,7 +378,6 @@ class GameColumns(Tally):
     offsets: array[int] = field(default_factory=lambda: array("q"))  # bytes from the start of the unpacked file
     digests: bytearray = field(default_factory=bytearray)
     openings: array[int] = field(default_factory=lambda: array("q"))  # numbers of openings, see `opening_of`
-    ends: list[int] = field(default_factory=list)  # number of games at the end of each file
     claims: list[ClaimedGame] = field(default_factory=list)
     by_day: _Days = field(default_factory=_Days)
     controls: _Controls = field(default_factory=_Controls)
@@ -413,6 +412,27 @@ class GameColumns(Tally):
             self.odds[game] = bands
         if VARIANT in tags and not _is_standard(tags[VARIANT]):
             self.variants[game] = tags[VARIANT]
+
+    def join(self, other: Self) -> None:
+        """Append the games of other columns."""
+        import numpy as np
+
+        before = self.games
+        controls = np.array([self.controls[raw] for raw in other.controls], dtype=np.intc)
+        events = np.array([self.event_tags[raw] for raw in other.event_tags], dtype=np.intc)
+        self.control.frombytes(controls[np.array(other.control, dtype=np.intc)].tobytes())
+        self.event.frombytes(events[np.array(other.event, dtype=np.intc)].tobytes())
+        self.black_control |= {before + game: int(controls[number]) for game, number in other.black_control.items()}
+        self.odds |= {before + game: bands for game, bands in other.odds.items()}
+        self.variants |= {before + game: raw for game, raw in other.variants.items()}
+        self.terminations |= {before + game: raw for game, raw in other.terminations.items()}
+        self.claims += [replace(claim, game=before + claim.game) for claim in other.claims]
+        self.days += other.days
+        self.offsets += other.offsets
+        self.digests += other.digests
+        self.openings += other.openings
+        # slots=True makes a new class, which super() without arguments does not know (dataclasses)
+        Tally.join(self, other)
 
     def set_aside(self, *, odds: bool, variant: bytes) -> None:
         """Do nothing: games at odds or of a variant are kept as columns."""

@@ -1,8 +1,9 @@
 """Scan PGN files of any size: a fast reader for usual files, and a careful reader for everything else.
 
-The fast reader is one regular expression over a piece of the file. Its result is used only if it must be correct: it
-found every Result tag of the piece, and no game starts inside a comment. `TagReader` reads all other pieces. Pieces
-end where both readers can start, so both can read pieces of one file, and two processes can share a file.
+The fast reader splits a piece of the file at blank lines, reads the tags with one regular expression, and does not
+read the moves. Its result is used only if it must be correct: each block of tags has White, Black and Result in the
+usual order, no line of moves may be a tag, and no game starts inside a comment. `TagReader` reads all other pieces.
+Pieces end where both readers can start, so both can read pieces of one file, and two processes can share a file.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from itertools import accumulate
 from operator import add
 from pathlib import Path
 from types import ModuleType
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from enginetour.interop.files import open_regular, refuse_bomb
 from enginetour.interop.gamepairs import LONGEST_OPENING, UNKNOWN_OPENING, may_have_opening, opening_of
@@ -197,37 +198,29 @@ _LEAST_TAG = 5  # bytes: [A""]
 TRIES = 64  # number of places in a piece that are checked for the start of a game
 
 Progress = Callable[[int], object]
+_T = TypeVar("_T", bound=Tally)
 
-# Three tags in three lines. The fourth group is empty unless each other line is one tag that is not one of these three.
-# The other lines are the rest of the block, and the lines of the next block before its three tags. `_count` writes a
-# line with only a bracket between blocks.
-_THREE_TAGS = rb'\[White "(?<=\n\[White ")(%(any)b*)"\]%(n)b\[Black "(%(any)b*)"\]%(n)b\[Result "([^"\r\n]*)"\]'
-_NEXT_THREE = rb'\[White "%(any)b*%(n)b\[Black "%(any)b*%(n)b\[Result "'
-# The test of the first letter comes first and excludes most other tags; this reduces the time by a third (measured).
-_OTHERS = rb'(?:(?<=[][]%(end)b)\[(?:[AC-QS-VX-Z]|(?!(?i:White|Black|Result)[\s"])\w)[^[]*+)*+'
-_BOTH = rb"(?:[^[]*+" + _OTHERS + rb"(?<=\]%(end)b(%(end)b))\[%(end)b" + _OTHERS + rb"(?=" + _NEXT_THREE + rb"|\Z)|)"
-
-
-def _games_of(n: bytes, sign: bytes, end: bytes) -> re.Pattern[bytes]:
-    """Compile the pattern of games whose three lines end with `n` and blocks with `end`."""
-    return re.compile((_THREE_TAGS + rb"(?=[ \t]*[\r\n])" + _BOTH) % {b"n": n, b"any": sign, b"end": end})
-
-
-# Here a bare newline ends a line too; a block with such lines has several games and is left to the careful reader.
-_GAME = _games_of(rb"\r?\n", rb"[^\r\n]", rb"\r\n")
-# Without carriage returns a dot and a bare newline suffice; this reduces the time by a third (measured).
-_GAME_LF = _games_of(rb"\n", b".", rb"\n")
-_RESULT_TAG = re.compile(rb"\[\s*Result", re.IGNORECASE)
-_ANY_OF_THREE = re.compile(rb'\[\s*(?:White|Black|Result)[\s"]', re.IGNORECASE)
-_THREE = 3
-_NO_TAG = re.compile(rb"\n(?![\[\r\n])")  # line between tags that is not a tag
+# A block of tags: the seven tags in order, or White first, and one tag in each further line (PGN standard 8.1.1).
+# The careful reader starts a game at Event or White, so no other tag may come first.
+_TAGS = re.compile(
+    rb'\n\n\[(?:Event "%(any)b(?:\[Site "%(any)b)?(?:\[Date "([^"\n]*+)"\]\n)?(?:\[Round "%(any)b)?\[)?'
+    rb'White "([^"\n]*+)"\]\n\[Black "([^"\n]*+)"\]\n\[Result "([^"\n]*+)"\]((?:\n\[[^\s"].*+)*+)(?=\n\n|\Z)'
+    % {b"any": rb'[^"\n]*+"\]\n'}
+)
+_BLANK = re.compile(rb"\n\n")  # `bytes.split` takes twice the time (measured)
+_BETWEEN_GAMES = re.compile(rb"\n\n(?=\[)")
 # A line among moves that may be a tag. Comments of programs may begin with [%.
-_BRACKET = re.compile(rb"[\r\n](?:\n\[|[ \t]*\[(?!%))")
-_BRACKET_LF = re.compile(rb"\n(?:\n\[|[ \t]*\[(?!%))")
-_BEGUN = re.compile(rb"\n[ \t]*\r?\n1\.")  # moves that begin after a blank line
+_TAG_LINE = re.compile(rb"\n(?:\n\[|[ \t]*\[(?!%))")
+_BEGUN = re.compile(rb"\n[ \t]*\n1\.")  # moves that begin after a blank line
+_OF_A_GAME = re.compile(rb"\n\[\s*(?:Event|White|Black|Result)[\s\"]", re.IGNORECASE)
+_TABBED = re.compile(rb"\n\[[^\s\"]*\t")
+_THREE_TAGS = re.compile(
+    rb'\[White "[^\r\n]*"\]\r?\n\[Black "[^\r\n]*"\]\r?\n\[Result "[^"\r\n]*"\]'
+)  # a game without moves
 _WHITE = b'\n[White "'
 _ODDS = re.compile(rb"\[\s*%b\s" % HANDICAP)
-_MAYBE = VARIANT[:1]  # character that moves do not contain: this test takes a tenth of the time (measured)
+_EVENT = re.compile(rb'\[Event "([^"\n]*)"\]')
+_NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC, b"[%s " % VARIANT)  # tags that `GameColumns.note` reads
 
 
 def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odds: bool = False) -> Tally:
@@ -236,19 +229,39 @@ def scan(paths: Iterable[Path], progress: Progress = lambda _: None, *, take_odd
     `progress` is called with the number of bytes read; for packed files, unpacked bytes count. Games with enginetour's
     Handicap tag are set aside unless `take_odds` is true. Games of variants are always set aside.
     """
-    found: Tally | None = None
+    return _read_files(paths, lambda: Tally(take_odds=take_odds), progress)
+
+
+def read_games(
+    paths: Iterable[Path],
+    events: frozenset[str] = frozenset(),
+    progress: Progress = lambda _: None,
+    *,
+    by_event: bool = False,
+) -> GameColumns:
+    """Read all games of the files; games whose tags name one of `events` are also in `claims`.
+
+    Errors and `progress` are as in `scan`. With `by_event` the Event tag of each game is kept.
+    """
+    return _read_files(paths, lambda: GameColumns(events=events, by_event=by_event), progress)
+
+
+def _read_files(paths: Iterable[Path], new: Callable[[], _T], progress: Progress) -> _T:
+    """Read each file into a new tally, and join the tallies."""
+    found: _T | None = None
     for path in paths:
         with open_game_file(path) as (part, file):
-            one = _by_two(path, file, progress, take_odds=take_odds) if file else None
+            one = _by_two(path, file, new, progress) if file else None
             if one is None:
-                one = Tally(take_odds=take_odds)
+                one = new()
                 _read(part, one, progress)
         _refuse_empty(path, one.games + one.broken_games - one.untagged)
+        one.ends.append(one.games)
         if found is None:
             found = one
         else:
             found.join(one)
-    return found or Tally(take_odds=take_odds)
+    return found or new()
 
 
 def _refuse_empty(path: Path, games: int) -> None:
@@ -273,7 +286,7 @@ def _middle(file: BinaryIO, size: int) -> int:
     return near + cut if cut else 0
 
 
-def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) -> Tally | None:
+def _by_two(path: Path, file: BinaryIO, new: Callable[[], _T], progress: Progress) -> _T | None:
     """Read both parts at the same time; return None if that saves no time or the first part ends in a comment."""
     size = os.fstat(file.fileno()).st_size
     middle = _middle(file, size)
@@ -286,7 +299,7 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) 
         code = 1
         try:
             os.close(ours)
-            tally = Tally(take_odds=take_odds)
+            tally = new()
             _read(plain_part(path, file, middle, size), tally, lambda _: _end_without(reader))
             with os.fdopen(theirs, "wb") as sink:
                 pickle.dump(tally, sink, protocol=5)
@@ -296,14 +309,14 @@ def _by_two(path: Path, file: BinaryIO, progress: Progress, *, take_odds: bool) 
     os.close(theirs)
     try:
         with os.fdopen(ours, "rb") as source:
-            first = Tally(take_odds=take_odds)
+            first = new()
             # Each byte of this part also represents bytes of the other part.
             if not _read(plain_part(path, file, 0, middle), first, lambda read: progress(read * size // middle)):
                 return None
             import numpy  # noqa: F401, ICN001  needed below; imported while the other process still reads
 
             try:
-                first.join(cast("Tally", pickle.load(source)))  # noqa: S301  written by the child process
+                first.join(cast("_T", pickle.load(source)))  # noqa: S301  written by the child process
             except (EOFError, pickle.UnpicklingError):
                 return None  # the child was killed: read the whole file here
             return first
@@ -318,16 +331,12 @@ def _end_without(parent: int) -> None:
 
 
 def _read(part: InputPart, tally: Tally, progress: Progress) -> bool:
-    """Count the games of a part; return False if it ends inside a comment."""
-    return read(part, TagReader(tally, part.place), lambda _, piece: _quick(piece, tally), progress)
-
-
-def read(part: InputPart, reader: TagReader, quick: Callable[[int, bytes], bool], progress: Progress) -> bool:
-    """Read each piece with `quick` or else with `reader`; return False if the part ends inside a comment."""
+    """Count the games of a part, piece by piece; return False if the part ends inside a comment."""
+    reader = GameReader(tally, part) if isinstance(tally, GameColumns) else TagReader(tally, part.place)
     settled = True
     for offset, piece, whole in _pieces(part):
         part.passed(offset, piece)
-        if not (settled and whole and quick(offset, piece)):
+        if not (settled and whole and _quick(tally, offset, piece)):
             reader.feed(offset, piece if offset else piece[part.mark :], whole=whole)
             settled = whole and reader.settle()
         progress(len(piece))
@@ -335,78 +344,68 @@ def read(part: InputPart, reader: TagReader, quick: Callable[[int, bytes], bool]
     return settled
 
 
-def _quick(piece: bytes, tally: Tally) -> bool:
-    """Count a piece that begins outside of comments; return False, with nothing counted, if it is ambiguous."""
-    piece = piece.strip(b"\r\n")
-    if piece[:1] != b"[":
+def _quick(tally: Tally, at: int, piece: bytes) -> bool:
+    """Count the games of a piece that begins outside of comments; return False, with nothing counted, if ambiguous."""
+    if not at and piece.startswith(BYTE_ORDER_MARK):
+        at, piece = len(BYTE_ORDER_MARK), piece[len(BYTE_ORDER_MARK) :]
+    ends = b"\r" in piece
+    if ends:
+        if not piece.count(b"\r") == piece.count(b"\r\n") == piece.count(b"\n"):
+            return False
+        piece = piece.replace(b"\r\n", b"\n")
+    games = piece.lstrip(b"\n")
+    at += (len(piece) - len(games)) * (1 + ends)
+    if (parts := _tags_and_moves(games.rstrip(b"\n"))) is None:
         return False
-    end = b"\r\n" if b"\r" in piece else b"\n"
-    # Usually each blank line is between tags and moves. Otherwise a bracket after a blank line starts tags.
-    parts = piece.split(end + end)
-    if len(parts) % 2 == 0 and _count(parts[::2], parts[1::2], end, tally, MOST_TAGS):
-        return True
-    chunks = [chunk.partition(end + end) for chunk in piece[1:].split(end + end + b"[")]
-    moves = [behind.lstrip(b"\r\n") for _, _, behind in chunks]
-    untagged = any(map(_BEGUN.search, moves))
-    blocks = [b"[" + block for block, _, _ in chunks]
-    # A blank line between the tags of a game makes two blocks, which may have too many tags together.
-    return not untagged and _count(blocks, moves, end, tally, MOST_TAGS // 2)
-
-
-def _count(blocks: Sequence[bytes], moves: Sequence[bytes], end: bytes, tally: Tally, most: int) -> bool:
-    """Count one game for each block of tags and the moves after it; lines end with `end`.
-
-    Return False, with nothing counted, if a block has more than `most` tags or the careful reader must read the piece.
-    """
-    least = most * _LEAST_TAG
-    if max(map(len, blocks)) >= least and any(block.count(b"[") > most for block in blocks):
+    blocks, moves = parts
+    together = b"\n\n".join([b"", *blocks])
+    found = _TAGS.findall(together)
+    if len(found) != len(blocks):
         return False
-    marked, text = b"\n" + (end + end + b"[" + end).join([*blocks, b""]), b"\n\n".join([b"", *moves])
-    game, bracket = (_GAME_LF, _BRACKET_LF) if end == b"\n" else (_GAME, _BRACKET)
-    games = game.findall(marked)
-    if len(games) != len(blocks):
+    dates, whites, blacks, results, others = zip(*found, strict=True)
+    tags = b"".join(others)  # all tags but the seven
+    # Each line of them has one tag, with a blank after the name, that cannot start another game.
+    if tags.count(b"[") != tags.count(b"\n[") or _OF_A_GAME.search(tags) or (b"\t" in tags and _TABBED.search(tags)):
         return False
-    whites, blacks, results, clean = zip(*games, strict=True)
-    # A clean block has one game. Other blocks must contain one game, only tags, and each of the three tags once.
-    alone = all(clean) and len(_ANY_OF_THREE.findall(blocks[0])) == _THREE
-    if not alone and not (
-        all(b'[White "' in block for block in blocks)
-        and len(_ANY_OF_THREE.findall(marked)) == _THREE * len(games)
-        and not _NO_TAG.search(marked)
-    ):
-        return False
-    if (b"[" in text and bracket.search(text)) or not (_closed(text, moves) and _closed(marked, blocks)):
-        return False
-    if (not tally.take_odds and HANDICAP in marked and _ODDS.search(marked)) or (
-        _MAYBE in marked and VARIANT in marked and has_other_variant(marked)
+    columns = tally if isinstance(tally, GameColumns) else None
+    if columns is None and (
+        (not tally.take_odds and HANDICAP in tags and _ODDS.search(tags))
+        or (VARIANT in tags and has_other_variant(tags))
     ):
         return False
     contradicted = _contradicted(results, moves)
     if (contradicted and not tally.contradicted_at) or not tally.add(whites, blacks, results):
         return False
     tally.contradicted += contradicted
+    if columns is not None:
+        texts = [block[1:] + b"\n\n" + own if own else block[1:] for block, own in zip(blocks, moves, strict=True)]
+        sizes = map(len, texts) if not ends else (len(text) + text.count(b"\n") + 2 for text in texts)
+        columns.offsets.extend(map(add, accumulate(sizes, initial=at), range(0, len(texts) * 3, 3)))  # 3: "\n\n["
+        _keep(columns, blocks, moves, dates, others, texts)
     return True
 
 
-def _results_in(piece: bytes, games: int) -> int:
-    """Return the number of Result tags, including tags with spaces after the bracket; fast if each game has one."""
-    return games if piece.count(b"Result") == games else len(_RESULT_TAG.findall(piece))
-
-
-def _has_many_tags(piece: bytes) -> bool:
-    """Return whether a block of tags may have more than `MOST_TAGS` tags.
-
-    Such a block is long, so it is enough to check every place that is a multiple of its shortest length.
-    """
-    least, blank = MOST_TAGS * _LEAST_TAG, b"\n\n"
-    for at in range(least, len(piece), least):
-        line = piece.rfind(b"\n", 0, at) + 1
-        if piece[line : line + 1] == b"[":
-            begin, behind = max(0, piece.rfind(blank, 0, line)), piece.find(blank, line)
-            behind = len(piece) if behind < 0 else behind
-            if behind - begin >= least and piece.count(b"[", begin, behind) > MOST_TAGS:
-                return True
-    return False
+def _tags_and_moves(games: bytes) -> tuple[Sequence[bytes], Sequence[bytes]] | None:
+    """Return the block of tags and the moves of each game, or None if the careful reader must read them."""
+    parts = _BLANK.split(games)
+    blocks, moves = parts[::2], parts[1::2]
+    text = b"\n\n".join([b"", *moves])
+    # Usually each blank line is between tags and moves. Otherwise a bracket after a blank line starts tags.
+    if len(parts) % 2 or not all(moves) or (b"[" in text and _TAG_LINE.search(text)):
+        chunks = [chunk.partition(b"\n\n") for chunk in _BETWEEN_GAMES.split(games)]
+        blocks, moves = [block for block, _, _ in chunks], [own for _, _, own in chunks]
+        if any(blank and not own for _, blank, own in chunks) or any(map(_BEGUN.search, moves)):
+            return None
+        text = b"\n\n".join([b"", *moves])
+        if b"[" in text and _TAG_LINE.search(text):
+            return None
+    least = MOST_TAGS * _LEAST_TAG
+    if max(map(len, blocks)) >= least and any(block.count(b"[") > MOST_TAGS for block in blocks):
+        return None
+    # No game starts in a comment: the last brace of its moves closes one.
+    if b"{" in text and any(own.rfind(b"{") > own.rfind(b"}") for own in moves):
+        return None
+    return blocks, moves
 
 
 def _contradicted(results: Sequence[bytes], moves: Sequence[bytes]) -> int:
@@ -417,11 +416,6 @@ def _contradicted(results: Sequence[bytes], moves: Sequence[bytes]) -> int:
         for result, own in zip(results, moves, strict=True)
         if result not in TERMINATORS or not own.endswith(result)
     )
-
-
-def _closed(text: bytes, parts: Iterable[bytes]) -> bool:
-    """Return whether every part closes the comments that it opens: its last brace is a closing one."""
-    return b"{" not in text or all(part.rfind(b"{") <= part.rfind(b"}") for part in parts)
 
 
 def _pieces(part: InputPart) -> Iterator[tuple[int, bytes, bool]]:
@@ -460,8 +454,7 @@ def _ends_game(piece: bytes, line: int) -> bool:
     goes_on = last.count(b"]") > last.count(b"[")  # end of a tag that began on the line before
     if last and not last.isspace() and last[:1] not in (b"[", b"%", b";") and not goes_on:
         return True
-    game = (_GAME if b"\r" in piece else _GAME_LF).match(piece, piece.rfind(_WHITE, 0, line - 2) + 1)
-    return bool(game and game[1] and game.end(3) + 2 == len(above) and piece.startswith(_WHITE[1:], line))
+    return piece.startswith(_WHITE[1:], line) and bool(_THREE_TAGS.fullmatch(above, above.rfind(_WHITE) + 1))
 
 
 # Careful reader of whole games: finds where each game begins and ends, and computes a digest of its bytes.
@@ -587,100 +580,39 @@ class GameReader(TagReader):
             self._bytes, self._at = self._bytes[end - self._at :], end
 
 
-# Reader of single games: fast for usual files, otherwise careful. A piece is read fast only if the result must be
-# correct: each blank line before a bracket starts a game with the seven tags in order or with White, and nothing else
-# in the piece can be a game.
-
-# PGN standard 8.1.1; the careful reader starts a game at Event or White, so no other tag may come first.
-_GAME_WITH_TAGS = re.compile(
-    rb'\n\n\[(?:Event "[^\n]*\n(?:\[Site "[^\n]*\n)?(?:\[Date "([^\n]*)"\]\n)?(?:\[Round "[^\n]*\n)?\[)?'
-    rb'White "([^\n]*)"\]\n\[Black "([^\n]*)"\]\n\[Result "([^"\n]*)"\][ \t]*(?=\n)((?:\n[^\n]+)*)'
-)
-_BETWEEN_GAMES = b"\n\n["  # between two games; belongs to neither of them
-_NOTED = (b"Odds ", b"[Handicap ", b"[%s " % WHITE_TC, b"[%s " % VARIANT)  # tags that `GameColumns.note` reads
-# Tags with unusual white space, tags that continue on the next line, and moves without tags before them.
-_IRREGULAR = re.compile(rb'\n(?:"|[ \t]+\[|\[\s|(?<!\]\n)\n1\.)')
-_TABBED = re.compile(rb'\n\[[^\s"]*\t')
-_EVENT = re.compile(rb'\n\n\[Event "([^\n]*)"\]')
+# Values of single games that the fast reader has counted.
 
 
-def read_games(
-    paths: Iterable[Path],
-    events: frozenset[str] = frozenset(),
-    progress: Progress = lambda _: None,
-    *,
-    by_event: bool = False,
-) -> GameColumns:
-    """Read all games of the files; games whose tags name one of `events` are also in `claims`.
-
-    Errors and `progress` are as in `scan`. With `by_event` the Event tag of each game is kept.
-    """
-    games = GameColumns(events=events, by_event=by_event)
-    for path in paths:
-        before = games.games + games.broken_games - games.untagged
-        with open_game_file(path) as (part, _):
-            read(part, GameReader(games, part), lambda at, piece: _quick_game(games, at, piece), progress)
-        _refuse_empty(path, games.games + games.broken_games - games.untagged - before)
-        games.ends.append(games.games)
-    return games
-
-
-def _quick_game(games: GameColumns, at: int, piece: bytes) -> bool:
-    """Keep the games of a piece that begins outside of comments; return False, with nothing kept, if ambiguous."""
-    if not at and piece.startswith(BYTE_ORDER_MARK):
-        at, piece = len(BYTE_ORDER_MARK), piece[len(BYTE_ORDER_MARK) :]
-    ends = b"\r" in piece
-    if ends:
-        if not piece.count(b"\r") == piece.count(b"\r\n") == piece.count(b"\n"):
-            return False
-        piece = piece.replace(b"\r\n", b"\n")
-    begun = piece.startswith(b"\n")
-    at += begun * (1 + ends)
-    piece = (b"\n" if begun else b"\n\n") + piece
-    found = _GAME_WITH_TAGS.findall(piece)
-    front, *parts = piece.split(_BETWEEN_GAMES)
-    if front or not len(found) == len(parts) == _results_in(piece, len(found)) == piece.count(b'\n[White "') > 0:
-        return False
-    if _IRREGULAR.search(piece) or (b"\t" in piece and _TABBED.search(piece)) or _has_many_tags(piece):
-        return False
-    # No game starts in a comment: braces within a game close after they open.
-    if b"{" in piece and any(own.rfind(b"{") > own.rfind(b"}") for own in parts):
-        return False
-    dates, whites, blacks, results, others = zip(*found, strict=True)
-    tags = b"".join(others)  # all tags but the seven; shorter than the piece, so a search for several tags is fast
-    bodies = [own.rstrip() for own in parts]
-    contradicted = _contradicted(results, bodies)
-    if contradicted and not games.contradicted_at:
-        return False
-    if not games.add(whites, blacks, results):
-        return False
-    games.contradicted += contradicted
-    if b"" in dates:
-        dates = tuple(_values(b"Date", tags, others))
-    games.days.extend(map(games.by_day.__getitem__, dates))
-    games.control.extend(map(games.controls.__getitem__, _values(b"TimeControl", tags, others)))
+def _keep(
+    games: GameColumns,
+    blocks: Sequence[bytes],
+    moves: Sequence[bytes],
+    dates: Sequence[bytes],
+    others: Sequence[bytes],
+    texts: Sequence[bytes],
+) -> None:
+    """Keep games with these blocks of tags, moves, dates or b"", tags after Result, and texts without first bracket."""
+    tags = b"".join(others)
+    dates = [later or date for date, later in zip(dates, _values(b"Date", tags, others), strict=True)]
+    games.days.extend(list(map(games.by_day.__getitem__, dates)))
+    games.control.extend(list(map(games.controls.__getitem__, _values(b"TimeControl", tags, others))))
     if games.by_event:
-        headers = (b"\n[" + own[: _header_end(own)] for own in parts)
-        games.event.extend([games.event_tags[_value(b"Event", header, b"\n[Event ")] for header in headers])
-    games.digests += b"".join([sha256(own).digest()[:DIGEST] for own in bodies])
-    if may_have_opening(tags, piece):
-        games.openings.extend([opening_of(b"[" + own[:LONGEST_OPENING]) for own in parts])
+        games.event.extend([games.event_tags[_value(b"Event", b"\n" + block, b"\n[Event ")] for block in blocks])
+    games.digests += b"".join([sha256(text.rstrip()).digest()[:DIGEST] for text in texts])
+    if may_have_opening(tags, moves):
+        games.openings.extend([opening_of(b"[" + text[:LONGEST_OPENING]) for text in texts])
     else:
-        games.openings.extend([UNKNOWN_OPENING] * len(parts))
-    sizes = map(len, parts) if not ends else (len(own) + own.count(b"\n") + 2 for own in parts)
-    games.offsets.extend(
-        map(add, accumulate(sizes, initial=at), range(0, len(parts) * len(_BETWEEN_GAMES), len(_BETWEEN_GAMES)))
-    )
-    first = len(games.days) - len(parts)
-    for number, ending in enumerate(_values(TERMINATION, tags, others), first):
-        games.end(number, ending)
+        games.openings.extend([UNKNOWN_OPENING] * len(texts))
+    first = len(games.days) - len(texts)
+    if TERMINATION in tags:
+        for number, ending in enumerate(_values(TERMINATION, tags, others), first):
+            games.end(number, ending)
     if any(words in tags for words in _NOTED):
-        for number, own in enumerate(parts, first):
-            games.note(number, tags_in(b"[" + own[: _header_end(own)]))
-    if games.events and not games.events.isdisjoint(map(tag_text, set(_EVENT.findall(piece)))):
-        for number, own in enumerate(parts, first):
-            games.claim(number, tags_in(b"[" + own[: _header_end(own)]))
-    return True
+        for number, block in enumerate(blocks, first):
+            games.note(number, tags_in(block))
+    if games.events and not games.events.isdisjoint(map(tag_text, set(_EVENT.findall(b"\n".join(blocks))))):
+        for number, block in enumerate(blocks, first):
+            games.claim(number, tags_in(block))
 
 
 def _values(name: bytes, tags: bytes, blocks: Sequence[bytes]) -> Sequence[bytes]:
@@ -700,8 +632,3 @@ def _value(name: bytes, header: bytes, sign: bytes) -> bytes:
 @lru_cache(maxsize=4096)  # a file has few dates and time controls
 def _in_line(name: bytes, line: bytes) -> bytes:
     return dict(tags_of(line)).get(name, b"")
-
-
-def _header_end(own: bytes) -> int:
-    end = own.find(b"\n\n")
-    return len(own) if end < 0 else end

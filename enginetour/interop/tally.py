@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,6 +129,7 @@ class Tally:
     broken: list[tuple[str, str]] = field(default_factory=list)
     broken_games: int = 0
     untagged: int = 0  # number of broken games that are moves without tags
+    ends: list[int] = field(default_factory=list)  # number of games at the end of each file
 
     @property
     def games(self) -> int:
@@ -195,10 +196,11 @@ class Tally:
         self.untagged += 1
         self.break_at(place, "the game does not have tags")
 
-    def join(self, other: Tally) -> None:
+    def join(self, other: Self) -> None:
         """Append the games of another tally."""
         import numpy as np
 
+        self.ends += [self.games + end for end in other.ends]
         numbers = np.array([self.names[raw] for raw in other.names], dtype=np.intc)
         for mine, theirs in ((self.white, other.white), (self.black, other.black)):
             mine.frombytes(numbers[np.array(theirs, dtype=np.intc)].tobytes())

@@ -44,7 +44,7 @@ def told(tmp_path: Path, *games: tuple[str, str], end: str = "\n") -> list[int]:
     )
     path.write_bytes(content.replace("\n", end).encode())
     quick = list(read_games([path]).openings)
-    with patch.object(pgn, "_quick_game", lambda games, at, piece: False):
+    with patch.object(pgn, "_quick", lambda games, at, piece: False):
         assert list(read_games([path]).openings) == quick
     assert len(quick) == len(games)
     return quick

@@ -71,7 +71,7 @@ def read(path: Path, content: str | bytes, events: frozenset[str] = frozenset())
 
 
 def careful(path: Path) -> GameColumns:
-    with patch.object(pgn_module, "_quick_game", lambda games, at, piece: False):
+    with patch.object(pgn_module, "_quick", lambda games, at, piece: False):
         return read_games([path], by_event=True)
 
 
@@ -117,6 +117,13 @@ def test_a_game_has_a_day_a_control_and_a_place(tmp_path: Path) -> None:
     assert [row[4] for row in found] == ["", "40/60", ""]
     assert [content.encode()[int(str(row[5])) :].startswith(b"[Event") for row in found] == [True] * 3
     assert told(careful(tmp_path / "g.pgn")) == found
+
+
+def test_each_game_keeps_its_date_beside_games_without_one(tmp_path: Path) -> None:
+    """A date is read before and after the names, also if other games of the file have no date."""
+    three = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n'
+    content = game() + f"{three}\n1-0\n\n" + f'{three}[Date "2025.03.02"]\n\n1-0\n\n'
+    assert list(read(tmp_path / "g.pgn", content).days) == [20240201, 0, 20250302]
 
 
 def test_equal_games_are_told_apart_by_their_number(tmp_path: Path) -> None:
@@ -184,7 +191,7 @@ def test_claims_are_games_of_our_events(tmp_path: Path) -> None:
     claim = ClaimedGame(1, "autumn #2", "3.17", 'Fruit "X"', "B", "2024.02.01", "2024-02-01T10:00:00Z")
     assert read(tmp_path / "g.pgn", content, frozenset({"autumn #2"})).claims == [claim]
     assert read(tmp_path / "g.pgn", content, frozenset({"winter"})).claims == []
-    with patch.object(pgn_module, "_quick_game", lambda games, at, piece: False):
+    with patch.object(pgn_module, "_quick", lambda games, at, piece: False):
         assert read_games([tmp_path / "g.pgn"], frozenset({"autumn #2"})).claims == [claim]
 
 
@@ -292,7 +299,7 @@ def short(white: str = "A", black: str = "B", result: str = "1-0", moves: str = 
 
 def scanned_carefully(path: Path) -> Tally:
     """Scan only with the careful reader."""
-    with patch.object(pgn_module, "_quick", lambda piece, tally: False):
+    with patch.object(pgn_module, "_quick", lambda games, at, piece: False):
         return scan([path])
 
 
@@ -300,8 +307,8 @@ def quick_pieces(path: Path) -> list[bool]:
     """Return whether each piece was read by the fast reader."""
     plain, seen = pgn_module._quick, []
 
-    def noted(piece: bytes, tally: Tally) -> bool:
-        seen.append(plain(piece, tally))
+    def noted(tally: Tally, at: int, piece: bytes) -> bool:
+        seen.append(plain(tally, at, piece))
         return seen[-1]
 
     with patch.object(pgn_module, "_quick", noted):
@@ -705,6 +712,29 @@ def test_two_processes_count_the_same(tmp_path: Path) -> None:
     for pid in born:
         with pytest.raises(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
+
+
+@pytest.mark.usefixtures("by_two")
+def test_two_processes_read_the_same_columns(tmp_path: Path) -> None:
+    """The columns of two processes are those of one: names, time controls, events, exceptions and claims."""
+    extra = ('[TimeControl "60"]\n', '[Termination "abandoned"]\n', '[Variant "atomic"]\n', '[WhiteOdds "pawn"]\n')
+    controls = ('[WhiteTimeControl "9"]\n[BlackTimeControl "8"]\n', '[TimeControl "5+1"]\n', "")
+    more = [*extra, *controls]
+    content = "".join(
+        game(f"E{number % 7}", f"D{number % 5}", more=more[number * number % 7 if number < 100 else -number % 7])
+        .replace("2024.02.01", f"2024.02.{1 + number % 28:02}")
+        .replace('Event "E"', f'Event "{number // 9}"')
+        for number in range(200)
+    )
+    wanted = {}
+    for processors in ({0}, {0, 1}):
+        with patch.object(os, "sched_getaffinity", lambda _, found=processors: found):
+            for name in ("g.pgn", "h.pgn"):
+                (tmp_path / name).write_text(content)
+            found = read_games([tmp_path / "g.pgn", tmp_path / "h.pgn"], frozenset({"3", "19"}), by_event=True)
+        wanted[len(processors)] = (told(found), events(found), noticed(found), found.claims, found.ends)
+    assert wanted[1] == wanted[2]
+    assert wanted[1][-1] == [200, 400] and len(wanted[1][-2]) == 36
 
 
 @pytest.mark.usefixtures("by_two")
