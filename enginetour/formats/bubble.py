@@ -125,7 +125,7 @@ class Bubble(Format[BubbleState]):
             if due.engine not in place:
                 raise ValueError(f"the planned withdrawal of {due.engine} is not possible: it is not an entrant")
         state = BubbleState(self.options.games_per_pairing, old=old, due=self.due, number=0)
-        state = replace(state.next_round_robin(self.options.size), place=state.place.update(place))
+        state = replace(state.next_round_robin(self.options.size), place=place)
         state = self._due_withdrawals(state)
         members = state.old[: self.options.size]
         entries = [Entry(name, "start", 1, 0, len(members) - 1) for name in members]
@@ -307,6 +307,6 @@ class Bubble(Format[BubbleState]):
             if instead in state.old:
                 at = state.old.index(instead)
                 old = (*state.old[:at], name, *state.old[at:])
-        state = replace(state, old=old, place=state.place.set(name, spot))
+        state = replace(state, old=old, place={**state.place, name: spot})
         text = f"{name} joins at the bottom of the list" if instead is None else f"{name} takes the place of {instead}"
         return state.noted("add", text, engine=name, instead=instead)

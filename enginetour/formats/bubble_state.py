@@ -143,7 +143,7 @@ class BubbleState(FormatState):
     """
 
     pair_games: int
-    place: Map[str, int] = field(default_factory=Map)
+    place: Mapping[str, int] = field(default_factory=dict)
     old: tuple[str, ...] = ()
     section: tuple[str, ...] = ()
     parked: tuple[str, ...] = ()
@@ -200,7 +200,7 @@ class BubbleState(FormatState):
             self,
             old=self.old if parked else tuple(other for other in self.old if other != name),
             parked=tuple(other for other in self.parked if other != name) if parked else self.parked,
-            section=tuple(sorted((*self.section, name), key=lambda member: self.place[member])),
+            section=tuple(sorted((*self.section, name), key=self.place.__getitem__)),
             listed=self.listed + (0 if parked else entry.to_play),
             returned=self.returned + (entry.to_play if parked else 0),
         )
@@ -213,21 +213,24 @@ class BubbleState(FormatState):
         in the list. With more games, the lower one has White in game 1, then colors alternate. A match that has started
         early keeps its promised colors, and its results count from now on.
         """
-        balance, encounters = self.balance, self.encounters
+        pairs, encounters = tuple(pairs), self.encounters
+        balance = {name: self.balance.get(name, 0) for pair in pairs for name in pair}
         games: list[Pairing] = []
         for pair in pairs:
-            low, high = sorted(pair, key=lambda name: self.place[name])
+            low, high = sorted(pair, key=self.place.__getitem__)
             white, black = low, high
-            if self.pair_games == 1 and balance.get(high, 0) < balance.get(low, 0):
+            if self.pair_games == 1 and balance[high] < balance[low]:
                 white, black = high, low
             match = tuple(
                 match_games(white, black, games=self.pair_games, encounter=encounters + 1, number=self.number)
             )
             encounters += self.pair_games // games_per_opening(self.pair_games)
             for game in self.early.match(match[0].pair) if self.early.is_begun(match[0].pair) else match:
-                balance = _shifted(balance, game, 1)
+                balance[game.white] += 1
+                balance[game.black] -= 1
                 games.append(game)
-        state = replace(self, schedule=self.schedule.extended(games), balance=balance, encounters=encounters)
+        schedule = self.schedule.extended(games)
+        state = replace(self, schedule=schedule, balance=self.balance.update(balance), encounters=encounters)
         for game in games:
             outcome = self.early.results.get(game.key)
             if outcome is not None:
@@ -258,8 +261,7 @@ class BubbleState(FormatState):
 
         This is necessary if the match was scheduled with other colors or numbers after the promise.
         """
-        scheduled = self.schedule.scheduled(pairing.key)
-        if scheduled is None or scheduled == pairing or self.early.promised.get(pairing.key) != pairing:
+        if self.early.promised.get(pairing.key) != pairing or self.schedule.scheduled(pairing.key) in (None, pairing):
             return self
         balance = self.balance
         match = self.early.match(pairing.pair)

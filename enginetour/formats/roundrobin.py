@@ -309,7 +309,7 @@ class PairList(Format[ListState], ABC):
                 f"a tournament can have at most {MOST_GAMES:,} games (found {pairs * cycles * each:,}: {factors})"
             )
         per_name = len(state.names) * cycles * self.options.games_per_pairing
-        return replace(state, cycles=cycles, schedule=replace(state.schedule, width=window_size(per_name)))
+        return replace(state, cycles=cycles, schedule=state.schedule._replace(width=window_size(per_name)))
 
     def _extended(self, state: ListState, grown: dict[str, int]) -> ListState:
         """Add cycles after all games.

@@ -87,14 +87,16 @@ class Map(Mapping[_K, _V]):
 
     def set(self, key: _K, value: _V) -> Map[_K, _V]:
         """Return the map with another value of a key, which may be new."""
-        at = hash(key) & self._mask
         other: Map[_K, _V] = _new(Map)
+        other._mask = mask = self._mask
+        other._most = most = self._most
         other._buckets = buckets = self._buckets.copy()
+        at = hash(key) & mask
         buckets[at] = bucket = buckets[at].copy()
-        other._count = count = self._count if key in bucket else self._count + 1
+        before = len(bucket)
         bucket[key] = value
-        other._mask, other._most = self._mask, self._most
-        return other if count <= self._most else Map(other)
+        other._count = count = self._count + len(bucket) - before
+        return other if count <= most else Map(other)
 
     def delete(self, key: _K) -> Map[_K, _V]:
         """Return the map without a key; raise KeyError if the map does not contain it."""
@@ -108,7 +110,21 @@ class Map(Mapping[_K, _V]):
 
     def update(self, items: Mapping[_K, _V]) -> Map[_K, _V]:
         """Return the map with the items of another mapping, whose values replace the present ones."""
-        return Map({**dict(self.items()), **items})
+        if self._count + len(items) > self._most:
+            return Map({**dict(self.items()), **items})
+        other: Map[_K, _V] = _new(Map)
+        other._mask = mask = self._mask
+        other._most = self._most
+        other._buckets = buckets = self._buckets.copy()
+        copied: set[int] = set()
+        for key, value in items.items():
+            at = hash(key) & mask
+            if at not in copied:
+                copied.add(at)
+                buckets[at] = buckets[at].copy()
+            buckets[at][key] = value
+        other._count = sum(map(len, buckets))
+        return other
 
 
 # Views whose iteration does not look up each key.

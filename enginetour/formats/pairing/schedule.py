@@ -7,9 +7,8 @@ and needs only a few steps in a persistent map, independent of the length of the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from enginetour.formats.pairing.persistent import Map
 from enginetour.model.game import GameKey, Outcome, Pairing
@@ -67,8 +66,7 @@ def match_games(
         yield Pairing(*pair, earlier + meeting + 1, leg + 1, encounter + meeting, number, given)
 
 
-@dataclass(frozen=True, slots=True)
-class GameSchedule:
+class GameSchedule(NamedTuple):
     """Games in playing order; `played` has all finished games, also those of earlier schedules.
 
     `off` has the canceled games that may have been in progress, with None until they are finished. `void` has finished
@@ -77,10 +75,10 @@ class GameSchedule:
     """
 
     games: tuple[Pairing, ...] = ()
-    place: Map[GameKey, int] = field(default_factory=Map)
-    played: Map[GameKey, Outcome] = field(default_factory=Map)
-    off: Map[GameKey, Outcome | None] = field(default_factory=Map)
-    void: Map[GameKey, Outcome] = field(default_factory=Map)
+    place: Map[GameKey, int] = Map()
+    played: Map[GameKey, Outcome] = Map()
+    off: Map[GameKey, Outcome | None] = Map()
+    void: Map[GameKey, Outcome] = Map()
     left: int = 0
     front: int = 0
     reach: int = 0
@@ -90,7 +88,7 @@ class GameSchedule:
 
     def renewed(self, games: Iterable[Pairing], width: int = _WINDOW) -> GameSchedule:
         """Return a schedule of other games that keeps the results of the earlier games."""
-        blank = replace(self, games=(), place=Map(), left=0, front=0, reach=0, width=width, blocks=(), base=0)
+        blank = self._replace(games=(), place=Map(), left=0, front=0, reach=0, width=width, blocks=(), base=0)
         return blank.extended(games)
 
     def extended(self, games: Iterable[Pairing]) -> GameSchedule:
@@ -100,7 +98,7 @@ class GameSchedule:
         left = self.left + len(more)
         shown = self.left - (len(self.games) - self.reach)
         reach = self.reach + min(max(0, self.width - shown), len(self.games) + len(more) - self.reach)
-        return replace(self, games=self.games + more, place=place, left=left, reach=reach)._in_blocks()
+        return self._replace(games=self.games + more, place=place, left=left, reach=reach)._in_blocks()
 
     def open(self) -> tuple[Pairing, ...]:
         """Return the games that can be played now; a game stays in the list until it is played or canceled."""
@@ -112,7 +110,7 @@ class GameSchedule:
             tuple(game for game in self.games[begin : min(begin + _BLOCK, self.reach)] if game.key not in played)
             for begin in range(base * _BLOCK, self.reach, _BLOCK)
         )
-        return replace(self, blocks=blocks, base=base)
+        return self._replace(blocks=blocks, base=base)
 
     def unfinished(self) -> Iterator[Pairing]:
         """Return all unplayed games, offered or not."""
@@ -148,17 +146,17 @@ class GameSchedule:
         """Return the schedule in which these games replace the ones with the same keys, but other colors or numbers."""
         other = {self.place[game.key]: game for game in games if self.scheduled(game.key) is not None}
         games = tuple(other.get(place, game) for place, game in enumerate(self.games))
-        return replace(self, games=games)._in_blocks()
+        return self._replace(games=games)._in_blocks()
 
     def set_aside(self, games: Mapping[GameKey, Outcome | None]) -> GameSchedule:
         """Add games that do not count; the outcome is None for games that may still be in progress."""
-        return replace(self, off=self.off.update(games)) if games else self
+        return self._replace(off=self.off.update(games)) if games else self
 
     def finished(self, pairing: Pairing, outcome: Outcome) -> GameSchedule:
         """Record a result; call `counts` before. The result of a canceled game is stored but does not count."""
         key = pairing.key
         if key in self.off:
-            return replace(self, off=self.off.set(key, outcome))
+            return self._replace(off=self.off.set(key, outcome))
         played = self.played.set(key, outcome)
         front = self.front
         while front < len(self.games) and self.games[front].key in played:
@@ -170,7 +168,7 @@ class GameSchedule:
             reach += 1
         base = min(front, reach) // _BLOCK
         blocks, left = blocks[base - self.base :], self.left - 1
-        return replace(self, played=played, left=left, front=front, reach=reach, blocks=blocks, base=base)
+        return self._replace(played=played, left=left, front=front, reach=reach, blocks=blocks, base=base)
 
     def _blocks_without(self, place: int) -> tuple[tuple[Pairing, ...], ...]:
         number = place // _BLOCK - self.base
@@ -194,11 +192,11 @@ class GameSchedule:
         """Offer a voided game again."""
         key = pairing.key
         front = min(self.front, self.place[key])
-        return replace(self, played=self.played.delete(key), left=self.left + 1, front=front)._in_blocks()
+        return self._replace(played=self.played.delete(key), left=self.left + 1, front=front)._in_blocks()
 
     def annulled(self, pairing: Pairing, outcome: Outcome) -> GameSchedule:
         """Void a game for the ratings only; decisions that used its result remain."""
-        return replace(self, void=self.void.set(pairing.key, outcome))
+        return self._replace(void=self.void.set(pairing.key, outcome))
 
     def without(self, name: str) -> tuple[GameSchedule, tuple[Pairing, ...]]:
         """Return the schedule without the unplayed games of an entrant, and these games."""
@@ -206,8 +204,7 @@ class GameSchedule:
         keys = {game.key for game in called_off}
         games = tuple(game for game in self.games if game.key not in keys)
         hidden = sum(game.key not in keys for game in self.games[self.reach :])
-        schedule = replace(
-            self,
+        schedule = self._replace(
             games=games,
             place=Map({game.key: i for i, game in enumerate(games)}),
             off=self.off.update(dict.fromkeys(keys)),

@@ -70,8 +70,12 @@ def cross(games: Iterable[Scored]) -> Grid:
 def total(tallies: Cross, name: str, among: Iterable[str] | None = None) -> Tally:
     """Return the sum of an entrant's tallies against all opponents, or against the opponents in `among`."""
     row = tallies.get(name) or {}
-    chosen = list(row.values()) if among is None else [row[other] for other in among if other in row]
-    return Tally(sum(t.half_points for t in chosen), sum(t.games for t in chosen), sum(t.wins for t in chosen))
+    half_points = games = wins = 0
+    for tally in row.values() if among is None else [row[other] for other in among if other in row]:
+        half_points += tally.half_points
+        games += tally.games
+        wins += tally.wins
+    return Tally(half_points, games, wins)
 
 
 def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_CODES) -> tuple[StandingsRow, ...]:

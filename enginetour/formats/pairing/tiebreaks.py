@@ -50,7 +50,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, fsum
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from enginetour.formats.pairing.field import Field, Kind, Turn
 from enginetour.formats.pairing.mcmahon import band, mcmahon_points
@@ -58,8 +58,7 @@ from enginetour.formats.pairing.mcmahon import band, mcmahon_points
 K = TypeVar("K", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(NamedTuple):
     """Result of all games of an entrant against one opponent."""
 
     half_points: int = 0
