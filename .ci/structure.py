@@ -29,7 +29,6 @@ WIDE = {
     "enginetour.formats.pairing.gorounds": "what the older Go systems share",
     "enginetour.formats.simulation": "simulated engines, one simulated tournament, and the comparison of many",
     "enginetour.interop.files": "a family of small functions that read and replace files",
-    "enginetour.interop.pgn": "one scanner: files, games, positions",
     "enginetour.model.errors": "the tree of errors",
     "enginetour.model.game": "the nouns and the events of the log",
     "enginetour.model.task": "everything that a slot is sent or returns",

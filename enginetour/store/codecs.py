@@ -12,7 +12,7 @@ from dataclasses import MISSING, fields
 from enum import StrEnum
 from functools import partial
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic_core import from_json
 from sqlalchemy import BigInteger, ColumnElement, Dialect, Integer, String, TypeDecorator, type_coerce
@@ -21,11 +21,15 @@ from sqlalchemy.types import TypeEngine
 from enginetour.model.game import Entrant, Game, Incident, MoveMade, Note, Opening, Pairing, SideRecord
 from enginetour.model.task import EngineSpec
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 # Integers have 64 bits and text is sorted by bytes, as in SQLite. PostgreSQL needs explicit types for this.
 WHOLE = Integer().with_variant(BigInteger(), "postgresql")
 WORDS = String().with_variant(String(collation="C"), "postgresql")
 
 _LARGEST_MOVES = 64 << 20  # unpacked bytes: 1200 plies with a line of 50 KB each; protects against malicious files
+Values: TypeAlias = "list[Any] | NDArray[Any]"  # values of a column, in the order of the rows
 LARGEST_NUMBER = (1 << 63) - 1  # largest integer of a column (SQLite file format 2.1)
 _ENCODER = json.JSONEncoder(separators=(",", ":"))  # made once, because `json.dumps` makes one for every call
 _MOVE = {name: MoveMade._field_defaults.get(name, MISSING) for name in MoveMade._fields}

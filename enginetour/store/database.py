@@ -18,7 +18,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from enginetour.model.errors import StoreRefused
 from enginetour.store import dialect, migrations
 from enginetour.store.address import Address, ServerAddress, parse_address
-from enginetour.store.dialect import Backend, Lock, Probe, StoreBusy, StoreUnreachable, Values
+from enginetour.store.codecs import Values
+from enginetour.store.dialect import Backend, Lock, Probe, StoreBusy, StoreUnreachable
 from enginetour.store.sqlite import SqliteFile
 from enginetour.store.tables import TOURNAMENTS
 

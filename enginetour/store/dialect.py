@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from sqlalchemy import String, Table, TextClause, bindparam, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -18,12 +18,11 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError
 from enginetour.store.address import Address
+from enginetour.store.codecs import Values
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from sqlalchemy import Connection, Engine
 
-Values: TypeAlias = "list[Any] | NDArray[Any]"  # of a column, in the order of the rows
 
 BUSY_TIMEOUT_MS = 5000  # longer than any write transaction of another command (reliability spec 3)
 BUSY_SLICE_MS = 200  # a waiting driver does not handle signals, and SIGTERM must end a run in 5 s (reliability spec 3)

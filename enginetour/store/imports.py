@@ -23,9 +23,9 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.model.variants import STANDARD
 from enginetour.store.address import LONGEST_NAME
+from enginetour.store.codecs import Values
 from enginetour.store.counts import engines_in, pack_counts, removals, removed_imports, unpack_counts
 from enginetour.store.database import Database
-from enginetour.store.dialect import Values
 from enginetour.store.tables import ENGINES, GAMES, IMPORTS, TOURNAMENTS, ImportSummary, title_of
 from enginetour.store.tournaments import IMPORT, add_edition
 

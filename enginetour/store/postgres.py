@@ -39,14 +39,13 @@ from sqlalchemy import (
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
 from enginetour.store import dialect, migrations
 from enginetour.store.address import ServerAddress
-from enginetour.store.codecs import JsonText, stored
+from enginetour.store.codecs import JsonText, Values, stored
 from enginetour.store.dialect import (
     BUSY_TIMEOUT_MS,
     CHARACTERS_SHOWN,
     LARGEST_REAL,
     StoreBusy,
     StoreUnreachable,
-    Values,
     largest_whole,
 )
 from enginetour.store.tables import APPLICATION_ID, METADATA

@@ -33,12 +33,11 @@ from sqlalchemy import (
 from enginetour.interop.files import SQLITE_MAGIC, has_name, lock_file
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError
 from enginetour.store import dialect, migrations
-from enginetour.store.codecs import JsonText, stored_type
+from enginetour.store.codecs import JsonText, Values, stored_type
 from enginetour.store.dialect import (
     CHARACTERS_SHOWN,
     LARGEST_REAL,
     StoreBusy,
-    Values,
     largest_whole,
 )
 from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION

@@ -31,7 +31,14 @@ def test_a_map_answers_as_a_dictionary_and_earlier_maps_stay_as_they_were(keys: 
         assert sorted(before.values()) == sorted(content.values())
         assert all(before[key] == before.get(key) == value and key in before for key, value in content.items())
     assert present.get("other") is None and present.get("other", 7) == 7 and "other" not in present
-    assert present.update({"other": 1}) == {**plain, "other": 1} and Map(present) == present
+    for more in (
+        {"other": 1},
+        dict.fromkeys(list(plain)[::2], -1),
+        {f"new {number}": number for number in range(2 * keys)},
+    ):
+        changed = present.update(more)
+        assert changed == {**plain, **more} and len(changed) == len({**plain, **more}) and present == plain
+    assert Map(present) == present
 
 
 def test_a_missing_key_is_an_error() -> None:
