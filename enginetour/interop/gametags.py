@@ -186,9 +186,12 @@ class TagReader:
         return True
 
     def settle(self) -> bool:
-        """Count the last game before a piece that may start a game; return False inside a comment, where none can."""
+        """Count the last game before a piece that may start a game; return False if it may not.
+
+        No game starts inside a comment, and the next tags may belong to tags without White, Black or Result.
+        """
         self._close_tag()
-        if self._comment:
+        if self._comment or (self._header and len(self._tags) < len(_WANTED)):
             return False
         self._end()
         self._judge()

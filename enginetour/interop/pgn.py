@@ -212,7 +212,8 @@ _BETWEEN_GAMES = re.compile(rb"\n\n(?=\[)")
 # A line among moves that may be a tag. Comments of programs may begin with [%.
 _TAG_LINE = re.compile(rb"\n(?:\n\[|[ \t]*\[(?!%))")
 _BEGUN = re.compile(rb"\n[ \t]*\n1\.")  # moves that begin after a blank line
-_OF_A_GAME = re.compile(rb"\n\[\s*(?:Event|White|Black|Result)[\s\"]", re.IGNORECASE)
+# The test of the first letter excludes most other tags, which takes half the time (measured).
+_OF_A_GAME = re.compile(rb"\n\[(?=[BERWberw])(?i:Event|White|Black|Result)[\s\"]")
 _TABBED = re.compile(rb"\n\[[^\s\"]*\t")
 _THREE_TAGS = re.compile(
     rb'\[White "[^\r\n]*"\]\r?\n\[Black "[^\r\n]*"\]\r?\n\[Result "[^"\r\n]*"\]'
@@ -348,24 +349,24 @@ def _quick(tally: Tally, at: int, piece: bytes) -> bool:
     """Count the games of a piece that begins outside of comments; return False, with nothing counted, if ambiguous."""
     if not at and piece.startswith(BYTE_ORDER_MARK):
         at, piece = len(BYTE_ORDER_MARK), piece[len(BYTE_ORDER_MARK) :]
-    ends = b"\r" in piece
+    games = piece.strip(b"\r\n")
+    at += piece.index(games[:1])
+    ends = b"\r" in games
     if ends:
-        if not piece.count(b"\r") == piece.count(b"\r\n") == piece.count(b"\n"):
+        if not games.count(b"\r") == games.count(b"\r\n") == games.count(b"\n"):
             return False
-        piece = piece.replace(b"\r\n", b"\n")
-    games = piece.lstrip(b"\n")
-    at += (len(piece) - len(games)) * (1 + ends)
-    if (parts := _tags_and_moves(games.rstrip(b"\n"))) is None:
+        games = games.replace(b"\r\n", b"\n")
+    if (parts := _tags_and_moves(games)) is None:
         return False
     blocks, moves = parts
-    together = b"\n\n".join([b"", *blocks])
-    found = _TAGS.findall(together)
-    if len(found) != len(blocks):
+    # `split` takes less time than `findall`, whose tuples would be taken apart again (measured).
+    fields = _TAGS.split(b"\n\n".join([b"", *blocks]))
+    if any(fields[:: _TAGS.groups + 1]):  # text between two blocks that were read
         return False
-    dates, whites, blacks, results, others = zip(*found, strict=True)
+    dates, whites, blacks, results, others = (fields[at :: _TAGS.groups + 1] for at in range(1, _TAGS.groups + 1))
     tags = b"".join(others)  # all tags but the seven
     # Each line of them has one tag, with a blank after the name, that cannot start another game.
-    if tags.count(b"[") != tags.count(b"\n[") or _OF_A_GAME.search(tags) or (b"\t" in tags and _TABBED.search(tags)):
+    if tags.count(b"[") != tags.count(b"\n") or _OF_A_GAME.search(tags) or (b"\t" in tags and _TABBED.search(tags)):
         return False
     columns = tally if isinstance(tally, GameColumns) else None
     if columns is None and (
@@ -434,7 +435,7 @@ def _pieces(part: InputPart) -> Iterator[tuple[int, bytes, bool]]:
 
 
 def game_start(piece: bytes) -> int:
-    """Return the offset of the newline before the last line that starts a game unless it is in a comment, or 0."""
+    """Return the offset of the last line that starts a game unless it is in a comment, or 0."""
     end = len(piece)
     for _ in range(TRIES):
         line = piece.rfind(b"\n\n[", 0, end) + 2
@@ -442,7 +443,7 @@ def game_start(piece: bytes) -> int:
         if line < 4:
             return 0
         if piece.startswith(b'[Event "', line) or _ends_game(piece, line):
-            return line - 1
+            return line
         end = line - 1
     return 0
 
@@ -593,7 +594,7 @@ def _keep(
 ) -> None:
     """Keep games with these blocks of tags, moves, dates or b"", tags after Result, and texts without first bracket."""
     tags = b"".join(others)
-    dates = [later or date for date, later in zip(dates, _values(b"Date", tags, others), strict=True)]
+    dates = [later or date or b"" for date, later in zip(dates, _values(b"Date", tags, others), strict=True)]
     games.days.extend(list(map(games.by_day.__getitem__, dates)))
     games.control.extend(list(map(games.controls.__getitem__, _values(b"TimeControl", tags, others))))
     if games.by_event:

@@ -19,7 +19,7 @@ from unittest.mock import patch
 import chess.pgn
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from enginetour.interop import pgn as pgn_module
@@ -253,8 +253,20 @@ tagged = usual | three | odd | spaced | indented | usual.map(lambda words: "\n" 
 files = st.builds(add, tagged, st.lists(tagged | st.just("1. e4 e5 0-1\n\n"), max_size=5).map("".join))
 
 
+# A brace in a tag closes the comment before it, so the tags after it belong to the next game.
+CLOSED_BY_A_TAG = "".join(
+    (
+        game(moves="{\n"),
+        '[White "A"]\n[Black "}"]\n[Result "1-0"]\n\n',
+        '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n',
+        game(),
+    )
+)
+
+
 @SHARING
 @given(files, st.sampled_from(["\n", "\r\n"]), st.sampled_from([60, 200, 1 << 19]))
+@example(CLOSED_BY_A_TAG, "\n", 60)
 def test_quick_and_careful_reading_agree(tmp_path: Path, content: str, end: str, piece: int) -> None:
     """Both readers agree in every column, for any file and any pieces."""
     path = tmp_path / "g.pgn"
@@ -329,6 +341,8 @@ def test_games_are_counted_by_names_and_result(tmp_path: Path) -> None:
     assert not found.broken_games
     (tmp_path / "g.pgn").write_text((short() * 2 + short("B", "A", "1/2-1/2") + short("C", "A", "0-1")) * 9)
     with patch.object(pgn_module, "PIECE", 500):
+        assert all(quick_pieces(tmp_path / "g.pgn"))
+        (tmp_path / "g.pgn").write_bytes((tmp_path / "g.pgn").read_bytes().replace(b"\n", b"\r\n"))
         assert all(quick_pieces(tmp_path / "g.pgn"))
 
 
@@ -882,11 +896,11 @@ def test_escapes_turn_back(value: bytes) -> None:
     )
 )
 def test_a_game_starts_behind_a_blank_line(piece: str) -> None:
-    """A game starts at the newline before a bracket at the start of a line."""
+    """A game starts at a bracket after a blank line."""
     raw = piece.encode()
     if cut := game_start(raw):
-        assert raw[cut : cut + 2] == b"\n["
-        assert raw[:cut].rstrip(b"\r").endswith(b"\n")
+        assert raw[cut : cut + 1] == b"["
+        assert raw[:cut].endswith((b"\n\n", b"\n\r\n"))
 
 
 def test_the_tally_of_nothing_joins() -> None:
