@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
@@ -19,6 +20,9 @@ from enginetour.reports.sheet import MARKUPS, PLAIN_WIDTH, Sheet, json_text, ren
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FORMATS = ("text", *MARKUPS, "csv", "json")
 # Keys in the meta data of click's context.
+_BAR = 20  # characters, so that the line with work and rate fits a terminal of 80
+_REDRAWN = 0.1  # seconds between two drawings of the bar
+_SHORTEST = 0.001  # seconds; no rate is computed from less
 _FORM = "enginetour.form"
 _VIEW = "enginetour.view"
 
@@ -94,10 +98,11 @@ def is_live_terminal() -> bool:
 
 
 @contextmanager
-def progress_bar(length: int, label: str) -> Iterator[Callable[[int], object]]:
+def progress_bar(length: int, label: str, unit: str = "", size: int = 1) -> Iterator[Callable[[int], object]]:
     """Show a progress bar on stderr if stderr is a terminal; yield a function that advances the bar.
 
-    Ctrl-C raises KeyboardInterrupt meanwhile, because the bar hides the cursor and must show it again.
+    After the remaining time, the bar shows the finished work, all work and the rate in `unit` if there is one; a unit
+    is `size` steps. Ctrl-C raises KeyboardInterrupt meanwhile, because the bar hides the cursor and must show it again.
     """
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield lambda _: None
@@ -106,8 +111,24 @@ def progress_bar(length: int, label: str) -> Iterator[Callable[[int], object]]:
     if before is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
-            yield bar.update
+        begun = drawn = time.monotonic()
+        done = shown = 0
+
+        def work(_: object) -> str | None:
+            rate = done / size / max(time.monotonic() - begun, _SHORTEST)
+            return f"{done / size:,.0f} of {length / size:,.0f} {unit}, {rate:,.0f} {unit}/s" if unit else None
+
+        bar = click.progressbar(length=length, label=label, item_show_func=work, width=_BAR, file=sys.stderr)
+        with bar:
+
+            def advance(steps: int) -> None:
+                nonlocal done, shown, drawn
+                done += steps
+                if done >= length or time.monotonic() - drawn > _REDRAWN:
+                    bar.update(done - shown)
+                    shown, drawn = done, time.monotonic()
+
+            yield advance
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -133,13 +133,14 @@ def _test(files: tuple[Path, ...], fields: dict[str, Any], asked: TestRequest, i
 # Reading PGN files: progress bar, duplicate files, games that cannot be counted.
 
 BIG = 200_000_000  # bytes; reading them takes about 0.5 s
+_MB = 1_000_000  # bytes
 _BROKEN_SHOWN = 10  # number of broken games that are printed; --json has more
 
 
 def reading_bar(files: Sequence[Path]) -> AbstractContextManager[Callable[[int], object]]:
     """Show a progress bar, but only for large files, because for small files it would only flash."""
     size = sum(path.stat().st_size for path in files if path.is_file())
-    return nullcontext(lambda _: None) if size < BIG else progress_bar(size, "reading")
+    return nullcontext(lambda _: None) if size < BIG else progress_bar(size, "reading", "MB", _MB)
 
 
 def report_broken_games(tally: Tally) -> None:
