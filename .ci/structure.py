@@ -60,6 +60,8 @@ SINGLE = {
     "enginetour.cli.lists": "a command group, loaded by its name",
     "enginetour.cli.pairing": "a command group, loaded by its name",
     "enginetour.cli.rate": "a command group, loaded by its name",
+    "enginetour.cli.schemas.beforehand": "types of documents, by subject",
+    "enginetour.cli.schemas.lists": "types of documents, by subject",
     "enginetour.engines.launch": "a program of its own, which imports nothing of the package",
     "enginetour.engines.uci": "one of two protocols",
     "enginetour.formats.bubble": "a format, loaded by its name",
@@ -84,7 +86,6 @@ SINGLE = {
     "enginetour.tournament.config.reference": "keys and schema of a configuration, for the documentation too",
     "enginetour.web.api": "the HTTP interface, loaded at its first request",
     "enginetour.web.app": "the routes",
-    "enginetour.web.schemas": "types of documents, without the paths",
     "enginetour.web.server": "socket, limits and guard",
 }
 

@@ -191,7 +191,7 @@ def import_(
             "anchors": [{"name": anchor, "list": name} for anchor, name in anchors],
             "dry_run": dry_run,
             "files": list(map(str, files)),
-            "left_out": asdict(rated.left_out),
+            "left_out": rated.left_out.to_json(),
             "respelled": dict(games.respelled),
             "contradicted": games.contradicted,
             "broken": [{"place": place, "why": why} for place, why in games.broken],

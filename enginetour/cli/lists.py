@@ -122,8 +122,9 @@ def ratings(
     if shown:
         raise UsageRefused(_ML_ONLY)
     from enginetour.reports.editions import list_sheet
+    from enginetour.reports.ratinglist import list_json
 
-    into.put_sheet(list_sheet(heading, found), found.to_json(), found)
+    into.put_sheet(list_sheet(heading, found), list_json(found, display.confidence), found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,10 +105,11 @@ def rate(
     else:
         from enginetour.ratings.systems import system_title
         from enginetour.reports.editions import list_sheet
+        from enginetour.reports.ratinglist import list_json
 
         title = f"{system_title(found.model)} · {names}"
         if not into.put_picture(found, title, display=False):
-            into.put_sheet(list_sheet(title, found), {**found.to_json(), **made.value}, found)
+            into.put_sheet(list_sheet(title, found), {**list_json(found, display.confidence), **made.value}, found)
     sys.exit(GAMES_LEFT_OUT if strict and made.left_out else 0)
 
 

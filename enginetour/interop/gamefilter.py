@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -209,6 +209,10 @@ class UnratedGames:
         """Return the number of all games that are left out."""
         counted = self.broken + self.alone + self.unwanted + self.few
         return counted + sum(self.others.values()) + sum(self.apart.values())
+
+    def to_json(self) -> dict[str, object]:
+        """Return the numbers with their sum, ready for JSON."""
+        return {**asdict(self), "games": self.games}
 
 
 def select_games(

@@ -34,7 +34,7 @@ _ROWS_A_BLOCK = 500  # rows in memory; the moves of a long game take about 10 KB
 
 
 @dataclass(frozen=True, slots=True)
-class _Copied:
+class Copy:
     """A finished copy: the numbers of tournaments, tables with rows, and rows, and the digest of both databases."""
 
     tournaments: int
@@ -43,7 +43,7 @@ class _Copied:
     digest: str
 
 
-def copy_store(source: Address, target: Address) -> _Copied:
+def copy_store(source: Address, target: Address) -> Copy:
     """Copy a whole database, and compare counts and digests of every table before the copy is committed.
 
     Raises:
@@ -74,7 +74,7 @@ def _same(source: Address, target: Address) -> bool:
     return False
 
 
-def _copied_rows(old: Database, new: Database) -> _Copied:
+def _copied_rows(old: Database, new: Database) -> Copy:
     with old.reading() as reader, new.writing(bulk=True) as writer:
         _require_empty(reader, writer, new)
         copied = {table.name: _table(reader, writer, new, table) for table in METADATA.sorted_tables}
@@ -85,7 +85,7 @@ def _copied_rows(old: Database, new: Database) -> _Copied:
                 raise StorageFailed(what, place=str(new.path), step="check the disk and copy again")
     whole = hashlib.sha256("".join(digest for _, digest in copied.values()).encode()).hexdigest()
     counts = [rows for rows, _ in copied.values()]
-    return _Copied(copied[TOURNAMENTS.name][0], sum(rows > 0 for rows in counts), sum(counts), whole)
+    return Copy(copied[TOURNAMENTS.name][0], sum(rows > 0 for rows in counts), sum(counts), whole)
 
 
 def _require_empty(reader: Connection, writer: Connection, new: Database) -> None:
@@ -145,7 +145,7 @@ _RIGHTS = 0o644  # permissions of a new SQLite database (SQLITE_DEFAULT_FILE_PER
 
 
 @dataclass(frozen=True, slots=True)
-class _Backup:
+class Backup:
     """A finished backup; `rows` counts the rows of all tables."""
 
     path: Path
@@ -154,7 +154,7 @@ class _Backup:
     database_schema: int
 
 
-def back_up(source: Address, target: Path, *, replace: bool = False) -> _Backup:
+def back_up(source: Address, target: Path, *, replace: bool = False) -> Backup:
     """Copy a database to a file and verify the copy before it gets the name `target`.
 
     The backup of a PostgreSQL database is a SQLite file too.
@@ -177,7 +177,7 @@ def back_up(source: Address, target: Path, *, replace: bool = False) -> _Backup:
             raise StorageFailed("the copy differs from the database", place=str(target), step="check the disk")
         _check_target(source, target, replace=replace)  # another program may have created it meanwhile
         new.replace(target)
-        found = _Backup(target, target.stat().st_size, sum(rows.values()), schema_version(target))
+        found = Backup(target, target.stat().st_size, sum(rows.values()), schema_version(target))
     sync_directory(target.parent)
     return found
 

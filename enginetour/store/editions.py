@@ -259,7 +259,7 @@ _MOVERS = 10  # engines whose changes are divided into parts, with two fits each
 
 
 @dataclass(frozen=True, slots=True)
-class _RatingChange:
+class RatingChange:
     """The rating change of an engine that is in both states, in Elo, and its parts (None if not computed).
 
     The change is None if the two ratings do not have a common zero point; `note` then contains the reason. `new` and
@@ -281,7 +281,9 @@ class _RatingChange:
 
 
 @dataclass(frozen=True, slots=True)
-class _StruckGame:
+class StruckGame:
+    """A game that was annulled between two states of a list."""
+
     tournament: str
     number: int
     white: str
@@ -302,10 +304,10 @@ class _Difference:
     before: Edition
     after: Edition
     changes: tuple[str, ...]
-    moves: tuple[_RatingChange, ...]
+    moves: tuple[RatingChange, ...]
     entered: tuple[tuple[str, int], ...]
     left: tuple[tuple[str, str], ...]
-    struck: tuple[_StruckGame, ...]
+    struck: tuple[StruckGame, ...]
     removed: tuple[Removal, ...]
     new_games: int
 
@@ -346,7 +348,7 @@ def difference(
     rated = {later.get(line.name, line.name): line for line in before.lines}
     alike = _common_zero(before, after, definition.loose)
     moves = [
-        _RatingChange(
+        RatingChange(
             name=line.name,
             rank_before=rated[line.name].rank,
             rank=line.rank,
@@ -413,7 +415,7 @@ class _Parts:
         self._changed = {pair: now for pair, was, now in counts if was != now}
         self._same_terms = before.revision == after.revision and not [*_other_computation(before, after)]
 
-    def of(self, move: _RatingChange) -> _RatingChange:
+    def of(self, move: RatingChange) -> RatingChange:
         """Return the change with its parts, or unchanged if the earlier games do not rate this engine."""
         base = self._base.get(move.name)
         if base is None or move.change is None:
@@ -445,7 +447,7 @@ def _why_left(name: str, after: Edition, counted: _Counted) -> str:
     return "too few games, or not the best of its family" if counted.now.get(name) else "no games in the list"
 
 
-def _struck_games(store: Store, before: Moment, after: Moment) -> tuple[_StruckGame, ...]:
+def _struck_games(store: Store, before: Moment, after: Moment) -> tuple[StruckGame, ...]:
     rows = (
         select(
             *(TOURNAMENTS.c.name, TOURNAMENTS.c.edition, EVENTS.c.payload),
@@ -462,7 +464,7 @@ def _struck_games(store: Store, before: Moment, after: Moment) -> tuple[_StruckG
         .order_by(EVENTS.c.at_unix)
     )
     return tuple(
-        _StruckGame(
+        StruckGame(
             *(title_of(row.name, row.edition), row.number, row.white, row.black, row.outcome), row.payload["why"]
         )
         for row in store.database.rows(rows)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from stat import S_ISREG
@@ -432,7 +432,7 @@ def _read_json(files: Sequence[Path], tally: Tally, left: UnratedGames, twins: S
     return {
         "files": list(map(str, files)),
         "same_content": twins,
-        "left_out": {**asdict(left), "games": left.games},
+        "left_out": left.to_json(),
         "broken": [{"place": place, "why": why} for place, why in tally.broken],
         "respelled": dict(tally.respelled),
         "contradicted": tally.contradicted,
