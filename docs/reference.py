@@ -9,6 +9,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from pydantic.json_schema import models_json_schema
+
 import enginetour
 from enginetour.formats.base import SYSTEMS, own_decisions
 from enginetour.tournament.config.reference import ConfigKey, list_engine_keys, list_keys
@@ -46,6 +48,7 @@ def pages() -> dict[str, str]:
         "formats": _formats(),
         "engine-files": _engine_files(),
         "http": _http(),
+        "json": _json(),
         "python": _python(),
     }
     return {f"{name}.md": _filled((FOLDER / f"{name}.md").read_text("utf-8"), part) for name, part in made.items()}
@@ -154,7 +157,7 @@ def _table(keys: Iterable[ConfigKey], section: str) -> Iterator[str]:
 
 
 def _http() -> str:
-    """Return the paths and types of the OpenAPI document, which needs neither a database nor a server."""
+    """Return the paths of the OpenAPI document, which needs neither a database nor a server."""
     from enginetour.web import API_PREFIX
     from enginetour.web.api import Api
 
@@ -163,7 +166,7 @@ def _http() -> str:
     for path, item in document["paths"].items():
         made = item["get"]["responses"]["200"]["content"]
         kind, form = next(iter(made.items()))
-        answer = _type(form["schema"]) if kind == "application/json" else f"`{kind}`"
+        answer = _type(form["schema"], "json.md") if kind == "application/json" else f"`{kind}`"
         parts += [f"### {path}\n", f"{item['get']['description']} Answer: {answer}.\n"]
         if rows := item["get"].get("parameters", []):
             parts += ["| parameter | type | default | meaning |", "|---|---|---|---|"]
@@ -172,8 +175,24 @@ def _http() -> str:
                 shown = "required" if row["required"] else f"`{str(default).lower()}`" if default is not None else ""
                 parts.append(f"| `{row['name']}` | {_type(row['schema'])} | {shown} | {row.get('description', '')} |")
             parts.append("")
-    parts.append("## Types\n")
-    for name, schema in document["components"]["schemas"].items():
+    return "\n".join(parts)
+
+
+def _json() -> str:
+    """Return the document of each command, and the types of all documents of commands and of the HTTP interface."""
+    from enginetour.cli.schemas import DOCUMENTS
+    from enginetour.web.api import Api
+
+    pairs = [(DOCUMENTS[command], "serialization") for command in DOCUMENTS]
+    types = models_json_schema(pairs, ref_template="#/components/schemas/{model}")[1]["$defs"]
+    del types[_ANY]
+    types |= Api(*[None] * 3).openapi["components"]["schemas"]
+    parts = ["## Commands\n", "| command | document | content |", "|---|---|---|"]
+    for command, kind in DOCUMENTS.items():
+        name = kind.__name__
+        parts.append(f"| `{command}` | [{name}](#{name.lower()}) | {types[name]['description']} |")
+    parts.append("\n## Types\n")
+    for name, schema in sorted(types.items()):
         about = f"{schema['description']}\n" if "description" in schema else ""
         if "enum" in schema:
             parts += [
@@ -189,13 +208,20 @@ def _http() -> str:
     return "\n".join(parts)
 
 
-def _type(schema: dict[str, Any]) -> str:
-    """Return the type of a value: a link to a type below, or words."""
+_ANY = "JsonValue"  # pydantic's name of the type of any value
+
+
+def _type(schema: dict[str, Any], page: str = "") -> str:
+    """Return the type of a value: a link to a type on a page, by default the same page, or words."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        if name == _ANY:
+            return "any value"
+        return f"[{name}]({page}#{name.lower()})"
     if "anyOf" in schema:
-        return " or ".join(map(_type, schema["anyOf"]))
+        return " or ".join(_type(one, page) for one in schema["anyOf"])
+    if "enum" in schema:
+        return " or ".join(f"`{value}`" for value in schema["enum"])
     if "const" in schema:
         return f"`{schema['const']}`"
     kind = schema.get("type", "any value")

@@ -6,7 +6,7 @@ The modules `web.schemas` and `cli.schemas` contain the types themselves.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -24,9 +24,10 @@ _ABOUT = {
 
 def columns(row: type[BaseModel], names: str = "") -> Fields:
     """Return the columns of a row with their types and descriptions: those in `names`, or all."""
-    found = row.model_fields
+    found = {name: row.model_fields[name] for name in names.split() or row.model_fields}
     return {
-        name: (found[name].annotation, Field(description=found[name].description)) for name in names.split() or found
+        name: (Annotated[one.annotation, *one.metadata, Field(description=one.description)], ...)
+        for name, one in found.items()
     }
 
 

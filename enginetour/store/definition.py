@@ -31,39 +31,46 @@ _ML_ONLY = ("model", "prior", "advantage", "anchors", "loose", "average", "scale
 class ListDefinition(BaseModel):
     """Filter, rating system and settings of a list; by default, all games of the database by maximum likelihood.
 
-    Globs have the syntax of a shell and are case-sensitive. Globs for engines match names with or without a version
-    mark. The days `since` and `until` are in UTC and included. Games at time odds are only included with `odds`. A list
-    contains the games of one `variant`. `prior` is auto, none, gaussian=SD (Elo around the average of the pool),
-    draws=W (phantom draws) or virtual=P (as in BayesElo). Anchors in `loose` are written as RATING+-SD.
+    Globs have the syntax of a shell and are case-sensitive.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
-    system: str = "ml"
-    settings: dict[str, Any] = {}
-    model: Literal["logistic", "davidson", "raokupper"] = "logistic"
-    prior: str = "auto"
-    advantage: float | Literal["fit"] = 0.0
-    anchors: dict[str, float] = {}
-    loose: dict[str, str] = {}
-    average: float | None = None
-    scale: Annotated[float, Field(gt=0)] = ELO_SCALE
-    tournaments: _Globs = ()
-    not_tournaments: _Globs = ()
-    engines: _Globs = ()
-    not_engines: _Globs = ()
-    since: date | None = None
-    until: date | None = None
-    time_classes: tuple[str, ...] = ()
-    tc: _Globs = ()
-    hardware: _Globs = ()
-    exclude_termination: tuple[str, ...] = ()
-    odds: bool = False
-    variant: str = STANDARD
-    min_games: Annotated[int, Field(ge=0)] = 0
-    best_of_family: bool = False
-    by: Literal["version", "name"] = "version"
-    aliases: dict[str, str] = {}
+    system: str = Field(default="ml", description="rating system: ml, elo, gor, egf, egf2021, or that of a plug-in")
+    settings: dict[str, Any] = Field(default={}, description="settings of the rating system, not for ml")
+    model: Literal["logistic", "davidson", "raokupper"] = Field(default="logistic", description="draw model of ml")
+    prior: str = Field(
+        default="auto",
+        description="prior of ml: auto, none, gaussian=SD (Elo around the average of the pool), draws=W (phantom "
+        "draws) or virtual=P (as in BayesElo)",
+    )
+    advantage: float | Literal["fit"] = Field(default=0.0, description="advantage of White in rating points, or fit")
+    anchors: dict[str, float] = Field(default={}, description="fixed ratings by engine")
+    loose: dict[str, str] = Field(
+        default={}, description="ratings by engine that are known approximately, as RATING+-SD"
+    )
+    average: float | None = Field(default=None, description="average rating of each pool; null: 0, or fixed by anchors")
+    scale: float = Field(default=ELO_SCALE, gt=0, description="rating difference at odds of ten to one")
+    tournaments: _Globs = Field(default=(), description="globs for the tournaments that count; empty: all")
+    not_tournaments: _Globs = Field(default=(), description="globs for tournaments that do not count")
+    engines: _Globs = Field(
+        default=(), description="globs for names of engines with or without a version mark; empty: all"
+    )
+    not_engines: _Globs = Field(default=(), description="globs for names of engines that do not count")
+    since: date | None = Field(default=None, description="first day of the games, UTC; null: no limit")
+    until: date | None = Field(default=None, description="last day of the games, UTC; null: no limit")
+    time_classes: tuple[str, ...] = Field(default=(), description="classes of time controls that count; empty: all")
+    tc: _Globs = Field(default=(), description="globs for the time controls that count; empty: all")
+    hardware: _Globs = Field(default=(), description="globs for the processors whose games count; empty: all")
+    exclude_termination: tuple[str, ...] = Field(default=(), description="terminations of games that do not count")
+    odds: bool = Field(default=False, description="true if games at time odds count")
+    variant: str = Field(default=STANDARD, description="variant of the games")
+    min_games: int = Field(default=0, ge=0, description="smallest number of games of an engine")
+    best_of_family: bool = Field(default=False, description="true if the list has only the best engine of each family")
+    by: Literal["version", "name"] = Field(
+        default="version", description="whether versions of a name are rated separately"
+    )
+    aliases: dict[str, str] = Field(default={}, description="names in the list by other names of the same engines")
 
     @field_validator("time_classes")
     @classmethod

@@ -191,7 +191,11 @@ _PROGRESS = {
     "slots": if_any(int, "number of concurrent games; missing: the tournament does not run"),
 }
 _Progress = make_type("Progress", _PROGRESS, "The progress of a tournament, as `status` shows it.")
-Tournament = document("Tournament", "A tournament with its progress.", {**_ENTRY, "progress": (_Progress, ...)})
+Tournament = document(
+    "Tournament",
+    "A tournament with its progress.",
+    {**_ENTRY, "progress": about(_Progress, "progress of the tournament")},
+)
 
 
 class _TieBreaks(BaseModel):
@@ -325,11 +329,11 @@ WholeGame = document(
     {
         **columns(GameLine, "number"),
         "voided": about(bool, "true if the game was annulled later"),
-        "pairing": (_Pairing, ...),
+        "pairing": about(_Pairing, "what was to be played"),
         **parts(Game, without="moves pairing opening white black incidents", traffic="the whole engine log, if kept"),
-        "opening": (_Opening, ...),
-        "white": (_Side, ...),
-        "black": (_Side, ...),
+        "opening": about(_Opening, "the start of the game"),
+        "white": about(_Side, "statistics of White"),
+        "black": about(_Side, "statistics of Black"),
         "moves": list_of(_Move, "the plies of the game"),
         "incidents": list_of(_Fault, "events that a tester should see"),
         **_TIMES,
@@ -471,10 +475,10 @@ Live = document(
     "What the live page shows: the games in progress, the standings, the last games and incidents.",
     {
         "running": about(bool, "true while games are played"),
-        "progress": (_Progress, ...),
+        "progress": about(_Progress, "progress of the tournament"),
         "forecast": about(_ForecastTexts, "the newest forecast as texts; empty: there is none"),
         "games": about(dict[str, _Board], "games in progress by the number of their slot"),  # type: ignore[valid-type]
-        "table": (_LiveTable, ...),
+        "table": about(_LiveTable, "the standings with ratings"),
         "lines": list_of(_LiveLine, "the last games, oldest first"),
         "incidents": list_of(_Notice, "the last incidents and notices, oldest first"),
     },

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import click
 import pytest
@@ -23,9 +24,11 @@ from enginetour.tournament.changes import RunController
 from enginetour.tournament.cluster.machines import ListedWorker, Machines, WorkerReport
 from enginetour.tournament.control import ControlServer, PendingRequest, socket_path
 from enginetour.tournament.requests import parsed
+from enginetour.web import schemas as web_schemas
 from tests.cli.test_games import broken
-from tests.support.databases import older
-from tests.support.tournaments import THREE, config, running, tour
+from tests.support.databases import meddled, older
+from tests.support.network import Stage, move, start
+from tests.support.tournaments import FOUR, THREE, config, running, tour
 
 TESTS = Path(__file__).parents[1]
 BUBBLES = TESTS / "golden" / "bubble"
@@ -34,12 +37,17 @@ FILES = {  # words of commands that stand for files
     "DIFFERING": TESTS / "cases" / "pairing" / "accelerated-absent-in-round-1.trf",
     "GROUPS": TESTS / "cases" / "mcmahon" / "two-groups-of-four.trf",
     "GOTHA": TESTS / "cases" / "opengotha" / "evening.xml",
-    "CASE": BUBBLES / "everybody-withdraws.json",
-    "NOBODY": BUBBLES / "empty.json",
+    "WITHDRAWALS": BUBBLES / "everybody-withdraws.json",
+    "MIXED": BUBBLES / "mixed-1.json",
     "QUICK": TESTS.parent / "configs" / "quickstart.toml",
     "MATCH": TESTS.parent / "configs" / "match.toml",
     "OLD": TESTS / "golden" / "older" / "pgn" / "old.pgn",
 }
+NEW = "".join(
+    f'[Event "e"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n1. e4 {result}\n\n'
+    for white, black, result in (("Pebble slow", "New", "1-0"), ("New", "Pebble slow", "1/2-1/2"), ("?", "New", "0-1"))
+)
+PLAN = "plan --engine wren1 --engine wren2 --engine wren3 --hours 0.04 --tc 1+0.01 --processes 1 --fields 2"
 RECORDED = ("league", "systems", "interrupted")  # databases of an earlier version
 # Database or workspace -> commands with the document that each of them prints, in the order in which they are called.
 # A command after an exclamation mark has another exit code than 0.
@@ -50,22 +58,24 @@ CASES = {
         "systems": "systems",
         "systems bubble": "systems NAME",
         "systems dutch": "systems NAME",
-        "check QUICK": "check CONFIG",
         "check MATCH": "check CONFIG",
-        "plan --entrants 4 --hours 0.04 --tc 1+0.01 --processes 1 --fields 2": "plan",
+        f"{PLAN} --goal los=0.9,level=3": "plan",
+        f"{PLAN} --goal top=2,ordered=true": "plan",
+        f"{PLAN} --goal 'entrant=Wren 1,error=30'": "plan",
         "simulate QUICK --fields 2": "simulate CONFIG",
         "simulate --compare roundrobin,dutch --entrants 6 --rounds 3 --fields 3": "simulate --compare",
-        "simulate --case CASE": "simulate --case",
-        "simulate --case NOBODY": "simulate --case",
+        "simulate --case WITHDRAWALS": "simulate --case",
+        "simulate --case MIXED": "simulate --case",
         "pair TRF --round 5": "pair FILE",
         "pair GROUPS --system mcmahon": "pair FILE",
+        "pair TRF --round 1 --set 'handicap={ per = 10, correction = 0 }'": "pair FILE",
         "pair TRF --check-all": "pair FILE --check-all",
         "!pair DIFFERING --check-all": "pair FILE --check-all",
         "pair TRF --round 5 --why 1 2": "pair FILE --why A B",
         "pair GROUPS --system mcmahon --why 1 2": "pair FILE --why A B",
         "standings TRF": "standings FILE",
         "standings GOTHA": "standings FILE",
-        "status": "status",
+        "status -t 'test of Stone 2'": "status",
         "standings": "standings",
         "standings -t odds": "standings",
         "standings --engines": "standings --engines",
@@ -85,6 +95,7 @@ CASES = {
         "ratings --all --sprt 'Pebble 0' 'Pebble 1' 0 5": "ratings --sprt A B ELO0 ELO1",
         "rate OLD": "rate FILE",
         "rate OLD --matrix errors": "rate FILE",
+        "rate OLD new.pgn --head-to-head all": "rate FILE",
         "rate OLD --system elo --start 'Fruit 2.1=1500'": "rate FILE",
         "rate OLD --sprt 'Toga II 3.0' 'Fruit 2.1' 0 5": "rate FILE --sprt A B ELO0 ELO1",
         "sprt --penta 30,440,1100,500,30": "sprt",
@@ -96,8 +107,10 @@ CASES = {
         "editions": "editions",
         "editions blitz 1": "editions NAME NUMBER",
         "import --remove More": "import --remove NAME",
+        "import new.pgn --name new": "import FILE",
+        "void 3 -t league": "void GAME",
         "diff blitz 1": "diff NAME",
-        "diff everything 1": "diff NAME",
+        "diff everything 2": "diff NAME",
         "history 'Pebble 0'": "history ENGINE",
         "imports": "imports",
         "import --list": "import --list",
@@ -109,6 +122,8 @@ CASES = {
         "db copy results/enginetour.db copy.db": "db copy SOURCE TARGET",
         "db upgrade": "db upgrade",
     },
+    "old": {"db upgrade": "db upgrade"},
+    "damaged": {"!db check": "db check", "db repair": "db repair"},
     "systems": {
         "standings -t swiss": "standings",
         "standings -t swiss --pairing-report": "standings --pairing-report",
@@ -122,11 +137,13 @@ CASES = {
         "bubble -t 'night bubble'": "bubble",
         "bubble -t 'night bubble' --step 1": "bubble --step N",
     },
+    "begun": {"status": "status"},
+    "playing": {"status -t autumn": "status"},
     "stopped": {
         "withdraw 'Wren 1'": "withdraw ENGINE",
         "!withdraw 'Wren 1'": "withdraw ENGINE",
-        "add wren4": "add ENGINE",
-        "replace 'Wren 2' wren5": "replace OLD ENGINE",
+        "add wren5": "add ENGINE",
+        "replace 'Wren 2' wren6": "replace OLD ENGINE",
         "void 1 --why test": "void GAME",
         "crosstable": "crosstable",
     },
@@ -169,22 +186,36 @@ def world(name: str, folder: Path) -> Iterator[None]:
     """Make a database or workspace, and keep what runs in it until its commands have been called."""
     (folder / "results").mkdir()
     database = folder / "results" / "enginetour.db"
-    if name == "stopped":
-        tour(folder, "run", str(config(folder, THREE, "roundrobin", "cycles = 2")), "--max-games", "1", expect=8)
-    elif name == "crashing":
-        tour(folder, "run", str(broken(folder)))
-    elif name == "running":
-        with running(folder, config(folder, THREE, "roundrobin", "cycles = 500")) as process:
-            yield
-            assert process.ended()[0] == 8
-        return
-    else:
-        upgrade_database(older(database, name if name in RECORDED else "league"))
-    if name == "cluster":
-        with ControlServer(socket_path(database, "league"), MachinesOnly()):
-            yield
-        return
-    yield
+    with ExitStack() as kept:
+        if name == "running":
+            path = config(folder, THREE, "roundrobin", "cycles = 500")
+            process = kept.enter_context(running(folder, path, "--stop-at", "2999-01-01T00:00"))
+            kept.callback(process.ended)
+        elif name == "playing":
+            stage = Stage(folder)
+            kept.callback(stage.store.close)
+            stage.playing = [start(round=1, encounter=1, leg=1, handicap=0, **PLAYING) | move(1)]
+            kept.enter_context(stage.running())
+        elif name == "crashing":
+            tour(folder, "run", str(broken(folder)))
+        elif name in ("stopped", "begun"):
+            system, settings = ("roundrobin", "cycles = 2") if name == "stopped" else ("dutch", "rounds = 2")
+            tour(folder, "run", str(config(folder, FOUR, system, settings)), "--max-games", "1", expect=8)
+        else:
+            older(database, name if name in RECORDED else "league")
+        if name in (*RECORDED, "cluster", "damaged"):
+            upgrade_database(database)
+        if name == "damaged":
+            meddled(database, "UPDATE entrants SET spec = '{}'")
+        elif name == "cluster":
+            kept.enter_context(ControlServer(socket_path(database, "league"), MachinesOnly()))
+        elif name == "league":
+            tour(folder, "lists", "define", "anchored", "--anchor", "Pebble slow=1000")
+            (folder / "new.pgn").write_text(NEW, "utf-8")
+        yield
+
+
+PLAYING: dict[str, Any] = {"engines": ["Fruit 2.1", ""], "hardware": "Ryzen 9", "opening_number": 7, "eco": "C20"}
 
 
 class MachinesOnly:
@@ -252,15 +283,41 @@ def test_every_document_has_its_declared_form(printed: list[Printed]) -> None:
     assert not faults, "\n".join(faults)
 
 
-def seen(value: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yield each type below a value with its keys and their values."""
+def inside(*kinds: Any) -> set[type[BaseModel]]:
+    """Return the types of objects that these types contain, with themselves."""
+    found: set[type[BaseModel]] = set()
+    waiting = [*kinds]
+    while waiting:
+        kind = waiting.pop()
+        waiting += get_args(kind)
+        if isinstance(kind, type) and issubclass(kind, BaseModel) and kind not in found:
+            found.add(kind)
+            waiting += (field.annotation for field in kind.model_fields.values())
+    return found
+
+
+def used(value: object) -> Iterator[tuple[str, str]]:
+    """Yield the name of each type inside a document with each key that occurs."""
     if isinstance(value, BaseModel):
-        for name in value.model_fields_set:
-            yield type(value).__name__, name, getattr(value, name)
-            yield from seen(getattr(value, name))
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from seen(one)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from seen(one)
+        yield from ((type(value).__name__, key) for key in value.model_fields_set)
+        value = dict(value)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    for part in parts:
+        yield from used(part)
+
+
+def test_every_key_of_a_type_occurs(printed: list[Printed]) -> None:
+    """Each key has a description, and a document of a case has it."""
+    keys = {
+        (kind.__name__, key): field for kind in inside(*DOCUMENTS.values()) for key, field in kind.model_fields.items()
+    }
+    assert [place for place, field in keys.items() if not field.description] == []
+    documents = (DOCUMENTS[one.document].model_validate_json(one.text) for one in printed)
+    assert sorted(keys.keys() - {place for one in documents for place in used(one)}) == []
+
+
+def test_names_of_types_are_unique() -> None:
+    """A name means one type in all documents of commands and of the HTTP interface."""
+    sent = [kind for kind in vars(web_schemas).values() if "schema_version" in getattr(kind, "model_fields", ())]
+    names = Counter(kind.__name__ for kind in inside(*DOCUMENTS.values(), *sent))
+    assert [name for name, count in names.items() if count > 1] == []

@@ -170,6 +170,15 @@ _Leaver = make_type(
     },
     "An engine that withdraws.",
 )
+_TracedDecision = make_type(
+    "TracedDecision",
+    {
+        **DECISION,
+        "last": if_any(str, "last engine of the table; missing: the last decision"),
+        "last_matches": if_any(int, "number of its matches; missing: the last decision"),
+    },
+    "The decision after a round robin of a bubble case.",
+)
 _TracedStep = make_type(
     "TracedRoundRobin",
     {
@@ -181,18 +190,7 @@ _TracedStep = make_type(
         ),
         "active": about(list[str], "engines of the section"),
         "table": about(list[tuple[str, float, float]], "name, points and Sonneborn-Berger of each engine, best first"),
-        "decision": (
-            make_type(
-                "TracedDecision",
-                {
-                    **DECISION,
-                    "last": if_any(str, "last engine of the table; missing: the last decision"),
-                    "last_matches": if_any(int, "number of its matches; missing: the last decision"),
-                },
-                "The decision after a round robin of a trace.",
-            ),
-            ...,
-        ),
+        "decision": about(_TracedDecision, "the decision after the round robin"),
         "parked": about(list[str], "parked engines after the decision"),
         "games_total": about(int, "number of games so far"),
     },
@@ -235,10 +233,9 @@ _Proposal = make_type(
 _Goal = make_type(
     "Goal",
     {
-        name: if_any(
-            kind, f"{about_.description[0].lower()}{about_.description[1:].rstrip('.')}; missing: not part of the goal"
-        )
-        for name, (kind, about_) in columns(Goal).items()
+        name: if_any(field.annotation, str(field.description).rstrip(".") + "; missing: not part of the goal")
+        for name, field in Goal.model_fields.items()
+        if name != "of"  # cannot be given with --goal
     },
     "What a night shall find out.",
 )
@@ -248,7 +245,7 @@ _Night = make_type(
         "entrants": about(int, "number of entrants"),
         "hours": about(float, "hours that the tournament may take"),
         "concurrency": about(int, "number of concurrent games"),
-        "goal": (_Goal, ...),
+        "goal": about(_Goal, "what the night shall find out"),
         "ratings": about(Literal["known", "unknown"], "whether the formats may use ratings"),
         "spread": about(float | None, "standard deviation of unknown strengths, in Elo; null: ratings are known"),
         "noise": about(float | None, "standard deviation of ratings around the true strength, in Elo; null: unknown"),
@@ -345,7 +342,7 @@ DOCUMENTS: Mapping[str, type[BaseModel]] = {
             "options": about(dict[str, dict[str, str]], "engine options by entrant"),
             "notes": about(list[str], "notes about options that are left out"),
             "paths": about(list[str], "files that engines may open, with the option"),
-            "openings_left_out": (_SkippedOpenings, ...),
+            "openings_left_out": about(_SkippedOpenings, "openings of the book that cannot be played"),
             **_ESTIMATE,
         },
     ),
@@ -353,7 +350,7 @@ DOCUMENTS: Mapping[str, type[BaseModel]] = {
         "Plan",
         "Formats for a night, best first.",
         {
-            "night": (_Night, ...),
+            "night": about(_Night, "what the plan is made for"),
             "proposals": list_of(_Proposal, "the best settings of each format, best format first"),
         },
     ),

@@ -103,11 +103,18 @@ _Broken = make_type(
 )
 _READ = {
     "files": _FILES,
-    "left_out": (_LeftOut, ...),
+    "left_out": about(_LeftOut, "games that do not count"),
     "broken": list_of(_Broken, "the first games that cannot be read"),
     "respelled": about(dict[str, str], "spellings of names that were changed, by the spelling in the files"),
     "contradicted": about(int, "number of games whose tag Result contradicts the end of their moves"),
 }
+_Verdict = make_type(
+    "SprtVerdict",
+    columns(
+        shared.SequentialTest, "elo0 elo1 model alpha beta by llr bounds decides_at verdict stopped_after estimate"
+    ),
+    "The hypotheses and the verdict of a sequential test.",
+)
 _TEST = {
     **{
         name: columns(shared.SequentialTest)[name]
@@ -122,17 +129,7 @@ _TEST = {
         )
     },
     "engines": two(str, "engines of the test; results are those of the first one"),
-    "sprt": (
-        make_type(
-            "SprtVerdict",
-            columns(
-                shared.SequentialTest,
-                "elo0 elo1 model alpha beta by llr bounds decides_at verdict stopped_after estimate",
-            ),
-            "The hypotheses and the verdict of a sequential test.",
-        ),
-        ...,
-    ),
+    "sprt": about(_Verdict, "hypotheses and verdict of the test"),
 }
 _Move = make_type(
     "RatingChange",
