@@ -32,13 +32,14 @@ from benches.pages import pages
 from benches.planning import planning
 from benches.rating import rating
 from benches.realgames import real_games
+from benches.reporting import reporting
 from benches.scanning import scanning
 from benches.starting import starting
 from benches.storing import storing
 
 LISTS = ("fold", "store", "rate", "step", "scan", "import", "peers")
 PAIRINGS = ("pair", "dutch", "gotha")
-RUNNERS = ("start", "match", "clock", "real", "pages", "crash")
+RUNNERS = ("start", "match", "clock", "real", "pages", "report", "crash")
 FORECASTS = ("plan", "next")
 PARTS = (*LISTS, *PAIRINGS, *RUNNERS, *FORECASTS)
 
@@ -69,7 +70,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"benchmarks to run, default all: {', '.join(PARTS)}")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of every benchmark (default %(default)s)")
     parser.add_argument("--games", type=int, default=10_000, help="games to replay and to store (default %(default)s)")
-    parser.add_argument("--engines", type=int, default=100, help="engines in the bubble (default %(default)s)")
+    parser.add_argument("--engines", type=int, default=100, help="engines in bubble and report (default %(default)s)")
     parser.add_argument("--rated", type=int, nargs=2, default=(1000, 100_000), metavar=("ENGINES", "GAMES"))
     parser.add_argument("--beside", type=int, nargs=2, default=(1000, 1_000_000), metavar=("ENGINES", "GAMES"))
     parser.add_argument(
@@ -128,6 +129,7 @@ def main() -> None:
             "clock": lambda: clocks(settings, program),
             "real": lambda: real_games(settings, program),
             "pages": lambda: pages(settings, program),
+            "report": lambda: reporting(settings),
             "crash": lambda: crashing(settings, program),
             "plan": lambda: planning(settings),
             "next": encounters,

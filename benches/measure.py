@@ -21,7 +21,7 @@ class Settings:
 
     rounds: int
     games: int  # to replay and to store
-    engines: int  # in the bubble
+    engines: int  # in the bubble and in the report
     rated: tuple[int, int]  # engines and games of the rating list
     beside: tuple[int, int]  # engines and games of the largest list for the comparison with other programs
     simulations: int  # of Ordo

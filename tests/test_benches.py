@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-DAY = "fold store rate step scan import pair dutch gotha start crash"
+DAY = "fold store rate step scan import pair dutch gotha start report crash"
 MATCHES = "peers match"
 SMALLEST = "--rounds 1 --games 60 --engines 12 --rated 20 300 --commits 3 --match 6 --kills 2 --beside 20 300"
 NIGHT = "clock real"
@@ -31,7 +31,7 @@ def said(folder: Path, words: str) -> list[str]:
 def test_every_measure_has_a_ratio(tmp_path: Path) -> None:
     """Every benchmark prints lines with a ratio to a baseline; crashes have no baseline."""
     lines = said(tmp_path, f"{DAY} {SMALLEST}")
-    assert sum(" x " in line for line in lines) == 28
+    assert sum(" x " in line for line in lines) == 30
     assert sum(line.startswith("SIGKILL of an engine to the end of its game, 2 times") for line in lines) == 1
 
 

@@ -220,7 +220,7 @@ class ReportPages:
         if not (number.isascii() and number.isdigit() and len(number) < 10 and address.endswith(".html")):
             return None
         review, place = cached.review, int(number)
-        for row in islice(game_rows(cached.log, review.encounters, place, place, review.purposes), 1):
+        for row in islice(game_rows(cached.log, review.encounters, [place], review.purposes), 1):
             return game_page(row, cached.site)
         return None
 

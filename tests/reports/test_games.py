@@ -328,14 +328,14 @@ def test_rows_know_the_games_beside_them(tmp_path: Path) -> None:
             for leg in (1, 2):
                 add_game(log, game(meeting=meeting, leg=leg, replay=int(meeting == leg == 1)))
         encounters = encounters_of(log.games())
-        rows = list(game_rows(log, encounters))
+        rows = list(game_rows(log, encounters, range(1, 6)))
         assert [(one.number, one.before, one.after) for one in rows] == [
             (1, None, 2), (2, 1, 3), (3, 2, 4), (4, 3, 5), (5, 4, None),
         ]  # fmt: skip
         assert [[(near.number, near.leg, near.replay) for near in one.neighbors] for one in rows] == [
             [(2, 1, 1), (3, 2, 0)], [(1, 1, 0), (3, 2, 0)], [(1, 1, 0), (2, 1, 1)], [(5, 2, 0)], [(4, 1, 0)],
         ]  # fmt: skip
-        assert [one.number for one in game_rows(log, encounters, 2, 3)] == [2, 3]
+        assert [one.number for one in game_rows(log, encounters, (4, 2, 3, 5))] == [4, 2, 3, 5]
 
 
 def test_each_game_has_its_page(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ from enginetour.store.engines import rated_names
 from enginetour.store.games import TournamentReader, recounted, versions_counts
 from enginetour.store.imports import Imported, export_titles, import_games
 from enginetour.store.log import TournamentLog
+from enginetour.store.replay import fold
 from enginetour.store.tables import (
     EVENTS,
     IMPORTED_GAMES,
@@ -538,12 +539,10 @@ def reported_played(
 
     Every seventh game has a time loss with an engine log, and every fifth used the time margin once.
     """
-    dice = random.Random(seed)
     model = options_model(system)(**(options or {}))
     format_ = make_format(system, model, seed)
     entrants = tuple(Entrant(one) for one in names)
     specs = {one: EngineSpec(one, (f"/opt/{n}/engine",), "uci", fingerprint=f"f{n}") for n, one in enumerate(names)}
-    state = format_.start(entrants)
     config = {
         "format": model.model_dump(mode="json"),
         "play": {"tc": "10+0.1", "openings": {"file": "suite.epd", "order": "random"}},
@@ -551,16 +550,25 @@ def reported_played(
     }
     store = Store.open(path)
     draft = Draft(name, system, format_.version, config, seed, entrants, specs)
-    log = store.create_tournament(draft, format_.notes(state))
-    told, number = len(format_.notes(state)), 0
-    while number < most and (offers := format_.offers(state)):
-        number += 1
-        game = _game(offers[0], number, names, dice)
+    log = store.create_tournament(draft, format_.notes(format_.start(entrants)))
+    play_on(log, most, seed)
+    return store, log
+
+
+def play_on(log: TournamentLog, most: int, seed: int = 1) -> None:
+    """Play up to `most` more games of a tournament, as `reported_played` does."""
+    names = tuple(entrant.name for entrant in log.entrants)
+    dice, first = random.Random(seed), log.last_number + 1
+    format_, state = fold(log)
+    told = len(format_.notes(state))
+    for number in range(first, first + most):
+        if not (offers := format_.offers(state)):
+            return
+        game = replace(_game(offers[0], number, names, dice), replay=log.replays(offers[0].key))
         state = format_.step(state, GameFinished(game.pairing, game.outcome))
         notes = format_.notes(state)
         add_game(log, game, notes[told:])
         told = len(notes)
-    return store, log
 
 
 def _game(pairing: Pairing, number: int, names: tuple[str, ...], dice: random.Random) -> Game:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 GENERATOR_TAG = '<meta name="generator" content="enginetour report">'  # identifies a page of a report
 HTML_DIR = Path(__file__).parent
 REPORT_ASSETS = ("report.css", "report.js")  # used by every page
+_PACKAGES = ("chess", "jinja2", "markupsafe", "pydantic-core")
+_SOURCES = ("py", "html", "css", "js")
 STATE_CSS = "state.css"  # shows a note if a run has started since the report was written
 GAME_ASSETS = ("game.css", "board.js")  # used by pages of games, with the script of the pieces
 # This policy forbids inline content and content from other hosts. It also works for files on disk, because Chromium
@@ -65,6 +69,18 @@ def _frame(
 def read_asset(name: str) -> str:
     """Return the text of a bundled style sheet or script."""
     return (HTML_DIR / "assets" / name).read_text("utf-8")
+
+
+@cache
+def program_digest() -> str:
+    """Return a digest of enginetour's files and of the packages that pages are made with.
+
+    From the same data, the same program makes the same pages.
+    """
+    found = hashlib.blake2b(repr([sys.version, *map(version, _PACKAGES)]).encode(), digest_size=16)
+    for path in sorted(one for ending in _SOURCES for one in HTML_DIR.parents[1].rglob(f"*.{ending}")):
+        found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 @cache

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain, groupby
 from math import ceil
 from typing import Any
 
@@ -626,19 +627,25 @@ def encounters_of(games: Iterable[GameLine]) -> Encounters:
 def game_rows(
     log: TournamentReader,
     encounters: Encounters,
-    first: int = 1,
-    last: int | None = None,
+    numbers: Iterable[int],
     purposes: Mapping[int, str] | None = None,
 ) -> Iterator[GamePage]:
-    """Yield the pages of the games `first` to `last` in order. Games are numbered from 1 without gaps.
+    """Yield the pages of the games with these numbers, in their order. Games are numbered from 1 without gaps.
 
     `purposes` has what the encounters of an adaptive tournament are for, by the round of their games.
     """
     newest, tags, purposes = log.last_number, common_tags(log), purposes or {}
-    for stored in log.full_games(first, last=last):
+    for stored in chain.from_iterable(log.full_games(first, last=last) for first, last in _runs(numbers)):
         number, pairing = stored.number, stored.game.pairing
         same = encounters.get((frozenset(pairing.pair), pairing.meeting), ())
         others = tuple(line for line in same if line.number != number)
         before, after = number - 1 if number > 1 else None, number + 1 if number < newest else None
         purpose = purposes.get(pairing.round, "")
         yield GamePage(number, stored.game, stored.voided, others, before, after, tags, purpose)
+
+
+def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last of each run of consecutive numbers."""
+    for _, run in groupby(enumerate(numbers), lambda placed: placed[1] - placed[0]):
+        found = [number for _, number in run]
+        yield found[0], found[-1]

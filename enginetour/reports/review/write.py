@@ -5,21 +5,24 @@ The complete new report replaces the old report in one step. Files that are not 
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
+import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from glob import escape
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 
-from enginetour.interop.files import lock_file, named_errors, replace_file
-from enginetour.model.errors import UsageRefused
+from enginetour.interop.files import lock_file, named_errors, open_regular, replace_file
+from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.reports.html import game
 from enginetour.reports.html.game import GamePage, game_page
 from enginetour.reports.html.page import (
@@ -30,15 +33,16 @@ from enginetour.reports.html.page import (
     STATE_CSS,
     Section,
     make_section,
+    program_digest,
     read_asset,
     single_file,
 )
 from enginetour.reports.html.tables import Site
 from enginetour.reports.review.lists import list_review
 from enginetour.reports.review.pages import list_pages, list_site, report_pages, report_site
-from enginetour.reports.review.tournament import RESUME_COMMAND, game_rows, review_tournament
+from enginetour.reports.review.tournament import RESUME_COMMAND, TournamentReview, game_rows, review_tournament
 from enginetour.store.address import slug_of
-from enginetour.store.games import TournamentReader
+from enginetour.store.games import TournamentReader, game_digests
 from enginetour.store.tournaments import Store
 
 # A report in one file.
@@ -161,20 +165,42 @@ def check_target(target: Path) -> None:
         raise UsageRefused("is not empty and is not an enginetour report", place=str(target), step=step)
 
 
+@dataclass(frozen=True, slots=True)
+class KeyedPages:
+    """Pages that are made only if they may have changed.
+
+    `keys` has a text for each address: pages with the same address and text are equal. `make` yields the pages of the
+    given addresses, in their order.
+    """
+
+    keys: Mapping[str, str]
+    make: Callable[[Sequence[str]], _Pages]
+
+
 def write_directory(
-    target: Path, pages: _Pages, assets: Mapping[str, str], *, before_page: Callable[[], None] = lambda: None
+    target: Path,
+    pages: _Pages,
+    assets: Mapping[str, str],
+    *,
+    keyed: KeyedPages | None = None,
+    before_page: Callable[[], None] = lambda: None,
 ) -> int:
     """Write a report into a directory and return the number of its pages.
 
-    `assets` maps the names of additional files to their texts. `before_page` is called before each page. If it raises
-    an exception, or after an OSError, no part of the new report remains.
+    Pages that have not changed are the same files as in the old report (hard links). `assets` maps the names of
+    additional files to their texts. `before_page` is called before each page. If it raises an exception, or after an
+    OSError, no part of the new report remains.
     """
     check_target(target)
-    count = 0
+    keys = {} if keyed is None else keyed.keys
     with named_errors(target), _temporary_dir(target) as folder:
-        for address, make in pages:
+        old = _OldReport(target, folder)
+        kept = old.keep_pages(keys)
+        count = len(kept)
+        made = () if keyed is None else keyed.make([address for address in keys if address not in kept])
+        for address, make in chain(pages, made):
             before_page()
-            _write_text(folder / address, make())
+            old.put_page(address, make().encode())
             count += 1
         files = {
             **{name: read_asset(name) for name in REPORT_ASSETS},
@@ -182,7 +208,9 @@ def write_directory(
             **assets,
         }
         for name, text in files.items():
-            _write_text(folder / "assets" / name, text)
+            _write(folder / "assets" / name, text.encode())
+        if keys:
+            _write(folder / _MANIFEST, old.manifest(keys))
         before_page()
         _swap(folder, target)
     _sweep(target)
@@ -194,7 +222,7 @@ def mark_outdated(target: Path) -> None:
     with suppress(OSError):  # a run does not end because its report cannot be written
         if _is_report(target / "index.html") and not target.is_symlink():
             text = "/* a run has started since */\n.outdated[hidden] { display: block; }\n"
-            _write_text(target / "assets" / STATE_CSS, text)
+            _write(target / "assets" / STATE_CSS, text.encode())
 
 
 def _is_report_entry(entry: Path) -> bool:
@@ -248,13 +276,17 @@ def _sweep(target: Path) -> None:
                 os.close(held)
 
 
-def _write_text(path: Path, text: str) -> None:
-    data = text.encode()
+def _write(path: Path, data: bytes) -> None:
+    _with_directory(path, lambda: path.write_bytes(data))
+
+
+def _with_directory(path: Path, make: Callable[[], object]) -> None:
+    """Make a file, and its directory if it does not exist yet."""
     try:
-        path.write_bytes(data)
+        make()
     except FileNotFoundError:
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(data)
+        make()
 
 
 def _swap(folder: Path, target: Path) -> None:
@@ -271,6 +303,72 @@ def _swap(folder: Path, target: Path) -> None:
             with suppress(OSError):
                 old.rename(target)
             raise
+
+
+# Pages of an old report that have not changed. They are linked, not copied, which takes half the time of writing them.
+
+_MANIFEST = "assets/pages.json"  # the key, the size and the time of the file of each keyed page
+
+
+class _OldReport:
+    """The report in `target`, which gives its pages that have not changed to the new report in `folder`.
+
+    A page that was edited has another size or another time than in the manifest. If the manifest or a page cannot be
+    used, for whatever reason, the page is written again.
+    """
+
+    def __init__(self, target: Path, folder: Path) -> None:
+        self._target, self._folder = str(target), str(folder)
+        self._mode = stat.S_IFREG | (folder.stat().st_mode & 0o666)  # of a new page, which is not executable
+
+    def keep_pages(self, keys: Mapping[str, str]) -> Set[str]:
+        """Link the pages that have these keys in the manifest, and return their addresses."""
+        known = self._known() if keys else {}
+        return {
+            address
+            for address, key in keys.items()
+            if (found := known.get(address)) and self._link(address, partial(_is_in_manifest, found, key))
+        }
+
+    def put_page(self, address: str, data: bytes) -> None:
+        """Write a page, or link the old one if it has the same content."""
+        path = Path(self._target, address)
+        if not self._link(address, lambda file: file.st_size == len(data) and path.read_bytes() == data):
+            _write(Path(self._folder, address), data)
+
+    def manifest(self, keys: Mapping[str, str]) -> bytes:
+        """Return the manifest of the new report."""
+        found = {address: [key, *_state(os.lstat(f"{self._folder}/{address}"))] for address, key in keys.items()}
+        return json.dumps(found, separators=(",", ":")).encode()
+
+    def _known(self) -> Mapping[str, object]:
+        try:
+            with open_regular(Path(self._target, _MANIFEST)) as source:
+                found = json.load(source)
+        except (OSError, ValueError, RecursionError, InputRefused):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _link(self, address: str, is_same: Callable[[os.stat_result], bool]) -> bool:
+        """Link an old page if it is a usual file with the rights of a new page; return whether it was linked."""
+        old = f"{self._target}/{address}"
+        try:
+            found = os.lstat(old)
+            if found.st_mode != self._mode or not is_same(found):
+                return False
+            new = f"{self._folder}/{address}"
+            _with_directory(Path(new), lambda: os.link(old, new))
+        except OSError:  # for example, a file system without links
+            return False
+        return True
+
+
+def _is_in_manifest(found: object, key: str, file: os.stat_result) -> bool:
+    return found == [key, *_state(file)]
+
+
+def _state(file: os.stat_result) -> tuple[int, int]:
+    return file.st_size, file.st_mtime_ns
 
 
 # The reports.
@@ -303,6 +401,13 @@ def write_report(
     """
     if not _is_single_file(target):
         check_target(target)
+    with log.database.snapshot():
+        return _write_report(log, target, again, suspended, before_page)
+
+
+def _write_report(
+    log: TournamentReader, target: Path, again: str, suspended: Sequence[str], before_page: Callable[[], None]
+) -> WrittenReport:
     review = review_tournament(log, again=again, suspended=suspended, forecast=True)
     if _is_single_file(target):
         troubled = dict.fromkeys(line.number for line in review.incidents)
@@ -310,14 +415,40 @@ def write_report(
         command = shlex.join(["enginetour", "report", "-t", review.facts.name, "--edition", str(review.facts.edition)])
         site, pages = report_site(review, single=True), partial(report_pages, review)
         found, purposes = review.encounters, review.purposes
-        games = (row for number in wanted for row in game_rows(log, found, number, number, purposes))
+        games = game_rows(log, found, wanted, purposes)
         return _one_file(target, _single_text(site, pages, command, games, len(wanted)))
     site = report_site(review)
-    rows = game_rows(log, review.encounters, purposes=review.purposes)
-    played = ((f"games/{row.number}.html", partial(game_page, row, site)) for row in rows)
     assets = {name: read_asset(name) for name in GAME_ASSETS} | {"pieces.js": game.pieces_script()}
-    count = write_directory(target, chain(report_pages(review, site), played), assets, before_page=before_page)
+    keyed = _game_pages(log, review, site)
+    count = write_directory(target, report_pages(review, site), assets, keyed=keyed, before_page=before_page)
     return WrittenReport(target / "index.html", count)
+
+
+def _game_pages(log: TournamentReader, review: TournamentReview, site: Site) -> KeyedPages:
+    """Return the pages of all games."""
+    keys = _game_keys(log, review, site)
+    numbers = {f"games/{number}.html": number for number in keys}
+
+    def made(addresses: Sequence[str]) -> _Pages:
+        for row in game_rows(log, review.encounters, map(numbers.__getitem__, addresses), review.purposes):
+            yield f"games/{row.number}.html", partial(game_page, row, site)
+
+    return KeyedPages(dict(zip(numbers, keys.values(), strict=True)), made)
+
+
+def _game_keys(log: TournamentReader, review: TournamentReview, site: Site) -> dict[int, str]:
+    """Return a digest of everything on the page of each game: the program, the site, and what `game_rows` reads."""
+    common = repr((program_digest(), replace(site, slugs={}), log.pgn_tags)).encode()
+    digests, last, ratings, purposes = game_digests(log), log.last_number, log.known_ratings, review.purposes
+    found = {}
+    for line in review.games:
+        if digest := digests.get(line.number):  # otherwise the game has lost its moves, and has no page
+            names = line.white, line.black
+            near = b"".join(digests.get(one.number, b"") for one in review.encounters[frozenset(names), line.meeting])
+            engines = [(site.slugs.get(name), ratings.get(name)) for name in names]
+            own = digest, line.number == last, purposes.get(line.round, ""), engines
+            found[line.number] = blake2b(repr((common, near, own)).encode(), digest_size=16).hexdigest()
+    return found
 
 
 def write_list_report(store: Store, name: str, target: Path) -> WrittenReport:

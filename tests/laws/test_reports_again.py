@@ -1,0 +1,174 @@
+"""A report that replaces an older one has the same pages as a report from scratch, whatever happened since."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections.abc import Callable
+from itertools import count
+from os.path import samestat
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from enginetour.model.game import Added, Entrant, GameVoided, Withdrawn
+from enginetour.reports.review.write import write_report
+from enginetour.store.log import TournamentLog
+from tests.support.databases import play_on, reported_played, spec
+
+NAMES = ("A", "B", "C", "D", "E")
+MANIFEST = Path("assets", "pages.json")
+Act = Callable[[TournamentLog, Path, random.Random], None]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the content of every file except the manifest, which has the times of the files."""
+    found = {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+    del found[str(MANIFEST)]
+    return found
+
+
+def more_games(log: TournamentLog, report: Path, dice: random.Random) -> None:
+    play_on(log, dice.randrange(1, 4), dice.randrange(99))
+
+
+def void(log: TournamentLog, report: Path, dice: random.Random) -> None:
+    if standing := [line.number for line in log.games(counting=True)]:
+        game = log.game(dice.choice(standing)).game
+        log.record_event(GameVoided(game.pairing, game.outcome), why="wrong book")
+
+
+def withdraw(log: TournamentLog, report: Path, dice: random.Random) -> None:
+    if len(present := sorted(log.specs.keys() - log.gone)) > 2:
+        log.record_event(Withdrawn(dice.choice(present)))
+
+
+def add(log: TournamentLog, report: Path, dice: random.Random) -> None:
+    name = f"New {len(log.specs)}"
+    log.record_event(Added(Entrant(name, rating=dice.choice([None, 2500.0]))), spec=spec(name))
+
+
+def edit(log: TournamentLog, report: Path, dice: random.Random) -> None:
+    page = dice.choice(sorted(report.rglob("*.html")))
+    if page.name != "index.html":
+        page.write_text(page.read_text().replace("e", "E", 1))
+
+
+def delete(log: TournamentLog, report: Path, dice: random.Random) -> None:
+    dice.choice([one for one in sorted(report.rglob("*.html")) if one.name != "index.html"]).unlink()
+
+
+def link(log: TournamentLog, report: Path, dice: random.Random) -> None:
+    page = dice.choice(sorted((report / "games").iterdir()))
+    page.rename(report.parent / "moved")
+    page.symlink_to(report.parent / "moved")
+
+
+def damage(log: TournamentLog, report: Path, dice: random.Random) -> None:
+    content = (report / MANIFEST).read_bytes()
+    place = dice.randrange(len(content))
+    damaged = [
+        b"", b"null", b"[[]]", b"[" * 99_999, b"\xff", b'{"games/1.html": 7, "games/2.html": ["", 1, 2]}',
+        content[:place], content[:place] + bytes([dice.randrange(256)]) + content[place + 1 :],
+    ]  # fmt: skip
+    (report / MANIFEST).write_bytes(dice.choice(damaged))
+
+
+def nothing(log: TournamentLog, report: Path, dice: random.Random) -> None:
+    """Only write the report again."""
+
+
+ACTS: tuple[Act, ...] = (more_games, more_games, void, withdraw, add, edit, delete, link, damage, nothing)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(ACTS), min_size=1, max_size=4), st.integers(0, 999))
+def test_a_report_is_that_from_scratch(acts: list[Act], seed: int) -> None:
+    """After any events and any damage, every file equals that of a report in a new directory."""
+    dice = random.Random(seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        report = folder / "report"
+        store, log = reported_played(folder / "t.db", NAMES, options={"games_per_pairing": 2}, most=12, seed=seed)
+        with store:
+            write_report(log, report)
+            for act in acts:
+                act(log, report, dice)
+                write_report(log, report)
+                write_report(log, folder / "scratch")
+                assert contents(report) == contents(folder / "scratch"), act.__name__
+                shutil.rmtree(folder / "scratch")
+
+
+def test_reports_of_other_tournaments_and_options_share_a_directory(tmp_path: Path) -> None:
+    """Pages of another tournament with the same name, of another database or with other tags are not kept."""
+    report, stores = tmp_path / "report", []
+    for number, (seed, title) in enumerate(((1, "autumn"), (2, "autumn"), (2, "winter"), (1, "autumn"))):
+        store, log = reported_played(tmp_path / f"{number}.db", NAMES, most=8, seed=seed, name=title)
+        stores.append(store)
+        write_report(log, report)
+        write_report(log, tmp_path / f"scratch-{number}")
+        assert contents(report) == contents(tmp_path / f"scratch-{number}")
+    for store in stores:
+        store.close()
+
+
+def test_only_pages_that_changed_are_written(tmp_path: Path) -> None:
+    """After one more game, the pages of all games except the last two are the same files as before."""
+    store, log = reported_played(tmp_path / "t.db", NAMES, most=6)
+    with store:
+        write_report(log, tmp_path / "report")
+        before = {one.name: one.stat() for one in (tmp_path / "report" / "games").iterdir()}
+        play_on(log, 1)
+        write_report(log, tmp_path / "report")
+        after = {one.name: one.stat() for one in (tmp_path / "report" / "games").iterdir()}
+    kept = {name for name, found in after.items() if name in before and samestat(found, before[name])}
+    assert sorted(after) == [f"{number}.html" for number in range(1, 8)]
+    assert kept == {f"{number}.html" for number in range(1, 6)}
+    assert all(found.st_nlink == 1 for found in after.values())
+
+
+@pytest.mark.parametrize("stopped_at", [1, 2, 5, 9])
+def test_an_interrupted_report_leaves_the_old_one(tmp_path: Path, stopped_at: int) -> None:
+    """If writing stops at any page, the old report is unchanged, and the next one is that from scratch."""
+    pages = count(1)
+
+    def stop() -> None:
+        if next(pages) == stopped_at:
+            raise KeyboardInterrupt
+
+    store, log = reported_played(tmp_path / "t.db", NAMES, most=6)
+    with store:
+        write_report(log, tmp_path / "report")
+        before = contents(tmp_path / "report")
+        play_on(log, 2)
+        with pytest.raises(KeyboardInterrupt):
+            write_report(log, tmp_path / "report", before_page=stop)
+        assert contents(tmp_path / "report") == before
+        assert sorted(one.name for one in tmp_path.iterdir() if "t.db" not in one.name) == ["report"]
+        write_report(log, tmp_path / "report")
+        write_report(log, tmp_path / "scratch")
+        assert contents(tmp_path / "report") == contents(tmp_path / "scratch")
+
+
+def test_file_systems_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a page cannot be linked, or has other rights than a new page, it is written again."""
+    store, log = reported_played(tmp_path / "t.db", NAMES, most=6)
+    with store:
+        write_report(log, tmp_path / "report")
+        page = tmp_path / "report" / "games" / "1.html"
+        rights = page.stat().st_mode
+        page.chmod(0o600)
+        write_report(log, tmp_path / "report")
+        assert page.stat().st_mode == rights
+        before, inode = contents(tmp_path / "report"), page.stat().st_ino
+        monkeypatch.setattr("os.link", refused)
+        write_report(log, tmp_path / "report")
+        assert contents(tmp_path / "report") == before and page.stat().st_ino != inode
+
+
+def refused(*_: object) -> None:
+    raise PermissionError(1, "Operation not permitted")
