@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from enginetour.cli.main import cli
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings.pairs import Counts, pairs_of
-from enginetour.ratings.ratinglist import rating_list
+from enginetour.ratings.ratinglist import RatingList, rating_list
 from enginetour.reports.ratinglist import ORDO_COLUMNS
 from enginetour.reports.sheet import COLUMN_KEYS
 from enginetour.store.tournaments import Store
@@ -53,9 +54,14 @@ SHOWN = {
 }
 
 
+@cache
+def rated(counts: tuple[tuple[tuple[str, str], tuple[int, int, int]], ...]) -> RatingList:
+    """Return the list of these counts; several tests show the same list."""
+    return rating_list(dict(counts))
+
+
 def shown(display: Display, *, room: int = 80, form: str = "text", counts: Counts = FIELD) -> str:
-    found = rating_list(counts)
-    return present(found, pairs_of(counts), display, form, room)
+    return present(rated(tuple(counts.items())), pairs_of(counts), display, form, room)
 
 
 @pytest.mark.parametrize("room", [80, 200])
