@@ -215,9 +215,8 @@ _BEGUN = re.compile(rb"\n[ \t]*\n1\.")  # moves that begin after a blank line
 # The test of the first letter excludes most other tags, which takes half the time (measured).
 _OF_A_GAME = re.compile(rb"\n\[(?=[BERWberw])(?i:Event|White|Black|Result)[\s\"]")
 _TABBED = re.compile(rb"\n\[[^\s\"]*\t")
-_THREE_TAGS = re.compile(
-    rb'\[White "[^\r\n]*"\]\r?\n\[Black "[^\r\n]*"\]\r?\n\[Result "[^"\r\n]*"\]'
-)  # a game without moves
+# A game with only these tags, which may have no moves.
+_THREE_TAGS = re.compile(rb'\[White "[^\r\n]*"\]\r?\n\[Black "[^\r\n]*"\]\r?\n\[Result "[^"\r\n]*"\]')
 _WHITE = b'\n[White "'
 _ODDS = re.compile(rb"\[\s*%b\s" % HANDICAP)
 _EVENT = re.compile(rb'\[Event "([^"\n]*)"\]')
@@ -360,10 +359,10 @@ def _quick(tally: Tally, at: int, piece: bytes) -> bool:
         return False
     blocks, moves = parts
     # `split` takes less time than `findall`, whose tuples would be taken apart again (measured).
-    fields = _TAGS.split(b"\n\n".join([b"", *blocks]))
-    if any(fields[:: _TAGS.groups + 1]):  # text between two blocks that were read
+    fields, step = _TAGS.split(b"\n\n".join([b"", *blocks])), _TAGS.groups + 1
+    if any(fields[::step]):  # text between two blocks that were read
         return False
-    dates, whites, blacks, results, others = (fields[at :: _TAGS.groups + 1] for at in range(1, _TAGS.groups + 1))
+    dates, whites, blacks, results, others = (fields[first::step] for first in range(1, step))
     tags = b"".join(others)  # all tags but the seven
     # Each line of them has one tag, with a blank after the name, that cannot start another game.
     if tags.count(b"[") != tags.count(b"\n") or _OF_A_GAME.search(tags) or (b"\t" in tags and _TABBED.search(tags)):
