@@ -162,7 +162,7 @@ def test_a_run_tells_the_command_that_resumes_it(tmp_path: Path) -> None:
 
 def test_a_running_tournament_answers_without_the_database(tmp_path: Path) -> None:
     """Commands for a running tournament load no module of the database."""
-    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 500")
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 5000")
     with running(tmp_path, path) as run:
         for command in ("status", "pause -t trial", "concurrency 1", "unpause", "status -t trial", "finish"):
             said, modules = loaded_by(*command.split(), folder=tmp_path)

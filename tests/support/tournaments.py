@@ -25,6 +25,7 @@ from concurrent.futures import Future
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -62,6 +63,7 @@ from tests.support.databases import counts_are_kept
 from tests.support.engines import alive
 
 FORKS = multiprocessing.get_context("forkserver")
+OUTSIDE = (os.getcwd(), dict(os.environ))
 
 # Configurations, the command line, and checks of finished tournaments.
 
@@ -207,14 +209,23 @@ def _be_slot(folder: str, env: dict[str, str], *streams: Connection) -> None:
     slot.main()
 
 
+def start_fork_server() -> None:
+    """Start it outside the test's directory: `left_running` finds processes by directory and environment."""
+    folder, environment = OUTSIDE
+    with chdir(folder), mock.patch.dict(os.environ, environment, clear=True):
+        forkserver.ensure_running()
+
+
 @contextmanager
 def forked_slots(kind: Any = FORKS.Process) -> Iterator[None]:
     """Fork the slots of this process, because loading their modules takes most of a test's time."""
+    if kind is FORKS.Process:
+        start_fork_server()
 
-    def popen(command: list[str], *, env: dict[str, str], **more: Any) -> Any:
+    def popen(command: Sequence[str], *, env: dict[str, str], **more: Any) -> Any:
         return (
             ForkedSlot(kind, os.getcwd(), env)
-            if command == [*executor.SLOT]
+            if command == executor.SLOT
             else subprocess.Popen(command, env=env, **more)
         )
 
@@ -668,6 +679,7 @@ class Forked:
 
     def __init__(self, folder: Path, words: list[str], errors: Path, before: Callable[[], object] = int) -> None:
         errors.touch()  # the new process can be killed before it opens its file
+        start_fork_server()
         ours, theirs = FORKS.Pipe(duplex=False)
         self.process = FORKS.Process(target=live, args=(folder, words, errors, theirs, before, dict(os.environ)))
         self.process.start()
