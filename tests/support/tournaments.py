@@ -25,6 +25,7 @@ from concurrent.futures import Future
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -286,11 +287,27 @@ def usage_error(done: Result) -> str:
 def read(folder: Path, *words: str) -> Any:
     """Return the JSON output of a command without its version; a list for a document with rows only."""
     printed = tour(folder, *words, "--json").stdout
-    if words[0] == "status":
-        from enginetour.web.schemas import Status  # see `stage` in conftest.py
-
-        Status.model_validate_json(printed)
+    check_document(words, printed)
     return unwrapped(printed)
+
+
+def check_document(words: Sequence[str], printed: str) -> None:
+    """Check that a command has printed one of its documents, with the keys and values of the type."""
+    from enginetour.cli.schemas import DOCUMENTS  # see `stage` in conftest.py
+
+    commands: dict[tuple[str, ...], list[Any]] = {}
+    for key, kind in DOCUMENTS.items():
+        named = tuple(takewhile(lambda word: word.isalpha() and word.islower(), key.split()))
+        commands.setdefault(named, []).append(kind)
+    command = max((named for named in commands if named == tuple(words[: len(named)])), key=len)
+    faults = []
+    for kind in commands[command]:
+        try:
+            kind.model_validate_json(printed, strict=True)
+            return
+        except ValueError as fault:
+            faults.append(str(fault))
+    raise AssertionError(min(faults, key=len))
 
 
 def unwrapped(text: str) -> Any:
