@@ -257,6 +257,7 @@ def test_an_engine_that_writes_into_the_pipe_of_its_report_harms_nobody(junk: by
     if why_no_namespace():
         pytest.skip(f"no PID namespace here: {why_no_namespace()}")
     engine = EngineProcess(odd("scribbles", junk.hex()))
+    engine.write(b"scribble\n")
     lines_of(engine, 1)
     engine.end()
     assert engine.orphans == ()

@@ -190,7 +190,8 @@ def main(mode: str) -> None:
     if mode == "renamed":  # also its child gets the name in the second argument (hexadecimal)
         ctypes.CDLL(None).prctl(PR_SET_NAME, bytes.fromhex(sys.argv[2]), 0, 0, 0)
         fork_child(session=True)
-    if mode == "scribbles":  # writes into every pipe of the first process of its namespace
+    if mode == "scribbles":  # after a line, writes into every pipe of the first process of its namespace
+        sys.stdin.readline()  # the launcher has then reported that the engine is loaded
         scribble(bytes.fromhex(sys.argv[2]))
         say("scribbled")
     if mode == "escapes-bare":
