@@ -69,6 +69,7 @@ class Word(TypeDecorator[Any]):
     def __init__(self, kind: type[StrEnum]) -> None:
         super().__init__()
         self.kind = kind
+        self._members: dict[str, StrEnum] = {str(member): member for member in kind}
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
         """Return the plain string, because drivers do not support enumerations."""
@@ -76,7 +77,7 @@ class Word(TypeDecorator[Any]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> StrEnum | None:  # noqa: ARG002
         """Return the member of the enumeration. Raise ValueError for an unknown string."""
-        return None if value is None else self.kind(value)
+        return None if value is None else self._members.get(value) or self.kind(value)
 
 
 class JsonText(TypeDecorator[Any]):

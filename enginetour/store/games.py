@@ -106,11 +106,13 @@ class StoredGame:
 
 
 def _event(row: Any) -> Event:
+    """Read an event from a row that ends with the columns of the pairing."""
     if row.kind == "finished":
-        return GameFinished(codecs.pairing_of(row), row.outcome, duration_ms(row.started_unix, row.ended_unix))
+        pairing = Pairing(*row[-len(_PAIRING) :])
+        return GameFinished(pairing, row.outcome, duration_ms(row.started_unix, row.ended_unix))
     payload = row.payload
     if row.kind == "voided":
-        return GameVoided(codecs.pairing_of(row), row.outcome, payload["why"])
+        return GameVoided(Pairing(*row[-len(_PAIRING) :]), row.outcome, payload["why"])
     if row.kind == "withdrawn":
         return Withdrawn(payload["name"])
     if row.kind == "extended":
