@@ -229,7 +229,7 @@ class Adaptive(Format[AdaptiveState]):
     reached, reopened, undecided, stuck, withdraw, add and extend.
     """
 
-    version = 1
+    version = 2  # in version 1, errors of large differences were too large, which changed the choices
 
     def __init__(self, options: AdaptiveOptions, seed: int = 1) -> None:
         self.options, self.seed = options, seed

@@ -186,7 +186,7 @@ def posterior(names: Sequence[str], counts: Vector, priors: GaussianPrior, start
         at = at + step
     count, draw = len(problem.names), np.exp(at[..., -1])
     elo = _elo_per_unit(draw)
-    covariance = np.linalg.inv(curvature)[..., :count, :count] * (elo * elo)[..., None, None]
+    covariance = np.linalg.inv(problem.in_elo(at, curvature))[..., :count, :count] * (elo * elo)[..., None, None]
     return Posterior(problem.names, at[..., :count] * elo[..., None], covariance, at[..., count] * elo, draw, at)
 
 
@@ -247,6 +247,21 @@ class _Problem:
         curvature[..., count, count + 1] = curvature[..., count + 1, count] = cross.sum(axis=(-2, -1))
         curvature[..., count + 1, count + 1] = (expected * (1 - drawn)).sum(axis=(-2, -1)) + extra[1]
         return gradient, curvature
+
+    def in_elo(self, at: Vector, curvature: Vector) -> Vector:
+        """Return the curvature for ratings in Elo, divided by the present value of a natural unit, instead of `at`.
+
+        Results determine ratings in Elo better than in natural units, because nu changes the value of a unit.
+        """
+        count, nu = len(self.names), np.exp(at[..., -1:])
+        turn, found = nu / (2 + nu) * at[..., :count], curvature.copy()  # natural units per unit of ln nu
+        found[..., :, -1] += (found[..., :, :count] @ turn[..., None])[..., 0]
+        found[..., -1, :] += (turn[..., None, :] @ found[..., :count, :])[..., 0, :]
+        fixed = (_elo_per_unit(nu) / self.sd) ** 2 * turn  # the prior is in Elo and does not depend on nu
+        found[..., :count, -1] -= fixed
+        found[..., -1, :count] -= fixed
+        found[..., -1, -1] -= (fixed * turn).sum(axis=-1)
+        return found
 
     def bent(self, at: Vector, curvature: Vector) -> Vector:
         """Return the negative derivatives of the gradient, in which the value of a natural unit depends on nu.

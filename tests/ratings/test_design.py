@@ -59,7 +59,10 @@ def known(mode: list[float], sd: float) -> Posterior:
 @given(seed=st.integers(0, 10_000), sd=st.sampled_from((20.0, 350.0)), spread=st.sampled_from((0.0, 400.0)))
 @settings(max_examples=15)
 def test_the_posterior_is_that_of_the_rating_list(seed: int, sd: float, spread: float) -> None:
-    """Mode and covariance are those of the fit with the same model and priors."""
+    """Mode and curvature are those of the fit with the same model and priors; the covariance is that of Elo ratings.
+
+    The value of a natural unit in Elo depends on the draw parameter, the prior does not.
+    """
     counts = results(seed)
     means = dict(zip(NAMES, np.linspace(-spread, spread, len(NAMES)).tolist(), strict=True))
     found = posterior(NAMES, counts, GaussianPrior(sd, means))
@@ -82,8 +85,33 @@ def test_the_posterior_is_that_of_the_rating_list(seed: int, sd: float, spread: 
     assert found.draw == pytest.approx(fitted.draw, rel=1e-6)
     assert found.mode == pytest.approx(fitted.ratings * point, abs=1e-4)
     assert found.advantage == pytest.approx(fitted.advantage * point, abs=1e-4)
-    whole = np.linalg.inv(fitted.problem.slopes(fitted.at)[1].of_free())[: len(NAMES), : len(NAMES)]
-    assert found.covariance == pytest.approx(whole * (fitted.unit * point) ** 2, rel=1e-5)
+    count, small = len(NAMES), 1e-4
+    natural = fitted.problem.slopes(fitted.at)[1].of_free()
+    prior = np.diag(np.append(np.full(count, (fitted.unit * point / sd) ** 2), EXTRA_SD**-2))
+    turn = np.diag(np.append(np.full(count, 1 / (fitted.unit * point)), (1.0, 1.0)))  # natural units per unit of these
+    units = [fitted.unit * 2 / (2 + fitted.draw * np.exp(step)) for step in (small, -small)]
+    turn[:count, -1] = found.mode * (1 / units[0] - 1 / units[1]) / (2 * small)
+    whole = turn.T @ (natural - prior) @ turn + np.diag(np.append(np.full(count, sd**-2), EXTRA_SD**-2))
+    assert found.covariance == pytest.approx(np.linalg.inv(whole)[:count, :count], rel=1e-5)
+
+
+def test_the_draw_parameter_does_not_widen_a_large_difference() -> None:
+    """The error of a large difference is that of its expected score: it hardly depends on the prior of the draws."""
+    counts = np.zeros((2, 2, 3))
+    counts[0, 1] = counts[1, 0, ::-1] = (60, 35, 5)
+    found = posterior(("A", "B"), counts, GaussianPrior(5000.0))
+    assert float(found.mode[0] - found.mode[1]) > 200
+    expected = 1 / (100 * float(information(found)[0, 1]))
+    assert float(found.differences()[1][0, 1]) == pytest.approx(expected, rel=0.1)
+
+
+@given(seed=st.integers(0, 10_000), sd=st.sampled_from((20.0, 350.0)))
+@settings(max_examples=10)
+def test_without_games_the_prior_stays(seed: int, sd: float) -> None:
+    """Before the first game, the covariance is that of the prior, also for different given ratings."""
+    mean = dict(zip(NAMES, np.random.default_rng(seed).normal(0, 300, len(NAMES)).tolist(), strict=True))
+    found = posterior(NAMES, np.zeros((len(NAMES), len(NAMES), 3)), GaussianPrior(sd, mean))
+    assert found.covariance == pytest.approx(sd**2 * np.eye(len(NAMES)), rel=1e-6, abs=1e-6)
 
 
 @given(seed=st.integers(0, 10_000))

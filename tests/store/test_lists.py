@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from enginetour.formats.adaptive import Adaptive
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Outcome
 from enginetour.ratings.design import posterior
@@ -51,6 +52,7 @@ def test_the_list_of_an_adaptive_tournament_has_its_prior(tmp_path: Path, system
     with Store.open(tmp_path / "t.db") as opened:
         settings = {"goal": {"error": 10.0}, "prior": prior} if prior else {}
         made = replace(draft("cup", ("Fruit", "Toga")), system=system, config={"format": settings})
+        made = replace(made, format_version=Adaptive.version if prior else 1)
         log = opened.create_tournament(made)
         for outcome in (Outcome.WHITE, Outcome.WHITE, Outcome.BLACK):
             record(log, "Fruit", "Toga", outcome=outcome)
@@ -73,6 +75,7 @@ def test_the_list_of_an_adaptive_tournament_with_few_games(tmp_path: Path) -> No
     """Without games the list is empty, and engines that won all games or never met have finite ratings and errors."""
     names = ("Fruit", "Toga", "Phalanx", "HoiChess")
     made = replace(draft("cup", names), system="adaptive", config={"format": {"goal": {"error": 10.0}}})
+    made = replace(made, format_version=Adaptive.version)
     with Store.open(tmp_path / "t.db") as opened:
         log = opened.create_tournament(made)
         assert tournament_rating_list(log, {"Fruit": 2800.0}).rows == ()
