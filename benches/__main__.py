@@ -2,8 +2,8 @@
 
 Ratios, unlike times, can be compared between machines. Each round measures subject and baseline. The output has the
 median of the rounds, with the fastest and the slowest round in parentheses. The benchmarks of clusters and of many
-slots, the calibration of forecasts and the rules of adaptive tournaments are separate: see `cluster --help`,
-`slots --help`, `forecast --help` and `adaptive --help`.
+slots, the calibration of forecasts, the rules of adaptive tournaments and the games between divisions are separate: see
+`cluster --help`, `slots --help`, `forecast --help`, `adaptive --help` and `cross --help`.
 """
 
 from __future__ import annotations
@@ -65,6 +65,11 @@ def main() -> None:
         from benches import adaptive  # here, because it is a simulation and not a benchmark of times
 
         adaptive.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["cross"]:
+        from benches import cross  # here, as above
+
+        cross.main(sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"benchmarks to run, default all: {', '.join(PARTS)}")

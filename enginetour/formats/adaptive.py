@@ -20,18 +20,27 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from math import floor, log10, pi, sqrt
 from statistics import NormalDist
-from typing import cast
+from typing import Annotated, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 from pydantic import Field as Setting
 
-from enginetour.formats.base import Format, FormatState, GamesOfMatch, check_present, listed, refuse_twice
+from enginetour.formats.base import (
+    Format,
+    FormatState,
+    GamesOfMatch,
+    check_present,
+    listed,
+    lists_as_tuples,
+    refuse_twice,
+)
 from enginetour.formats.pairing.field import Dice
 from enginetour.formats.pairing.persistent import Map
 from enginetour.formats.pairing.schedule import MOST_GAMES, games_per_opening, match_games
 from enginetour.formats.pairing.standings import Grid, Scored, total, with_game
+from enginetour.model.errors import did_you_mean
 from enginetour.model.game import (
     RESULTS,
     Added,
@@ -67,6 +76,10 @@ _Matrix = NDArray[np.float64]
 _Places = NDArray[np.intp]
 
 
+_Count = Annotated[int, Setting(ge=0, le=MOST_GAMES)]
+_Earlier = tuple[str, str, _Count, _Count, _Count]  # White, Black, White's wins, draws and losses
+
+
 class AdaptiveOptions(BaseModel):
     """Settings of the adaptive format."""
 
@@ -76,7 +89,14 @@ class AdaptiveOptions(BaseModel):
         default=Goal(error=20.0),
         json_schema_extra={"default": {"error": 20.0}},  # only the key that is set
         description="The tournament ends when this goal is reached: { error = 10 }, { los = 0.95 }, "
-        '{ top = 3, los = 0.95 } or { entrant = "dev", error = 8 }.',
+        '{ top = 3, los = 0.95 }, { entrant = "dev", error = 8 } or '
+        '{ divisions = [["A", "B"], ["C", "D"]], error = 20 }.',
+    )
+    known: Annotated[tuple[_Earlier, ...], BeforeValidator(lists_as_tuples)] = Setting(
+        default=(),
+        description="Earlier results between entrants, for example in their divisions: White, Black, and White's wins, "
+        'draws and losses, for example [["A", "B", 3, 5, 2], ["B", "A", 4, 4, 2]]. They count for the ratings and '
+        "their errors, but not in the table.",
     )
     games: int = Setting(default=10_000, ge=1, le=MOST_GAMES, description="Largest number of games.")
     hours: float | None = Setting(
@@ -128,17 +148,33 @@ class AdaptiveOptions(BaseModel):
             raise ValueError(f"games must be at least games_per_pairing, {self.games_per_pairing} (found {self.games})")
         return self
 
+    @model_validator(mode="after")
+    def _no_floors_between_divisions(self) -> AdaptiveOptions:
+        for key in ("min_opponents", "min_games", "share") if self.goal.divisions else ():
+            if getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(f"{key} has no effect with a goal that has divisions. Hint: remove {key}")
+        return self
+
+    @model_validator(mode="after")
+    def _known_once(self) -> AdaptiveOptions:
+        for white, black, *_ in self.known:
+            if white == black:
+                raise ValueError(f"known: {white!r} cannot meet itself")
+        refuse_twice((f"{white} - {black}" for white, black, *_ in self.known), "known: the pair")
+        return self
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tallies:
     """Sums by places of entrants, in the order in which they joined; symmetric arrays count each pair twice.
 
-    `counts` has White's wins, draws and losses in complete encounters, `encounters` the chosen encounters of a pair and
-    `met` their openings. `surplus` is the number of games with White minus games with Black. `ms` is the playing time
-    of `timed` games in milliseconds.
+    `counts` has White's wins, draws and losses in complete encounters, and `earlier` those in the setting `known`.
+    `encounters` has the chosen encounters of a pair and `met` their openings. `surplus` is the number of games with
+    White minus games with Black. `ms` is the playing time of `timed` games in milliseconds.
     """
 
     counts: _Matrix
+    earlier: _Matrix
     encounters: _Matrix
     met: _Places
     surplus: _Places
@@ -149,7 +185,8 @@ class _Tallies:
     def of(cls, entrants: int) -> _Tallies:
         pairs, each = (entrants, entrants), (entrants,)
         whole = np.zeros(pairs, np.intp), np.zeros(each, np.intp)
-        return cls(np.zeros((*pairs, 3)), np.zeros(pairs), *whole, np.zeros(each), np.zeros(each))
+        counts = np.zeros((*pairs, 3)), np.zeros((*pairs, 3))
+        return cls(*counts, np.zeros(pairs), *whole, np.zeros(each), np.zeros(each))
 
     def grown(self) -> _Tallies:
         """Return the tallies with one more entrant."""
@@ -171,7 +208,7 @@ class AdaptiveState(FormatState):
     Choices are numbered from 1 in the order in which they were made: `chosen` were made, and the first `looked` are
     complete and counted. `off` are the canceled games that may have been in progress, `void` are counted games that
     were voided later. `most` is the largest number of games and `used` the number of scheduled games. `reached` is true
-    if the goal is reached by the counted games.
+    if the goal is reached by the counted games. `divisions` has the present entrants of each division of the goal.
     """
 
     names: tuple[str, ...] = ()  # in the order in which they joined, including withdrawn entrants
@@ -187,6 +224,7 @@ class AdaptiveState(FormatState):
     used: int = 0
     openings: int = 0
     reached: bool = False
+    divisions: tuple[tuple[str, ...], ...] = ()
     grid: Grid = field(default_factory=Map)
     # Computed from the fields above, and kept because computing them takes time.
     tallies: _Tallies = field(default_factory=lambda: _Tallies.of(0), compare=False)
@@ -235,6 +273,7 @@ class Adaptive(Format[AdaptiveState]):
         self.options, self.seed = options, seed
         self.goal = options.goal
         self._least = -(-options.min_games // options.games_per_pairing)  # encounters of an entrant
+        self.earlier = {(white, black): (wins, draws, losses) for white, black, wins, draws, losses in options.known}
         self._recorded: Mapping[int, tuple[str, str]] = {}
 
     def follow(self, notes: Iterable[Note]) -> None:
@@ -249,13 +288,17 @@ class Adaptive(Format[AdaptiveState]):
         if len(names) < 2:
             raise ValueError(f"an adaptive tournament needs at least two entrants (found {len(names)})")
         self.goal.check(names)
+        for name in dict.fromkeys(chain.from_iterable(self.earlier)):
+            if name not in names:
+                raise ValueError(f"known: {name!r} is not an entrant{did_you_mean(name, names)}")
         families = {entrant.family for entrant in entrants}
         if self.options.forbid_family and len(families) == 1 and "" not in families:
             raise ValueError(
                 f"all entrants have the family {families.pop()!r}, so no pair can play. Hint: set forbid_family = false"
             )
         state = AdaptiveState(names=names, entrants=Map({one.name: one for one in entrants}), most=self.options.games)
-        state = replace(state, tallies=_Tallies.of(len(names)))
+        state = replace(state, tallies=replace(_Tallies.of(len(names)), earlier=self._earlier(names)))
+        state = replace(state, divisions=self.goal.divisions)
         for warning in (*self._unrated(entrants), *self.doubts(entrants, self.options.games)):
             state = state.noted("warning", warning)
         text = f"{len(names)} entrants, at most {state.most} games, until {self._described()}"
@@ -276,10 +319,14 @@ class Adaptive(Format[AdaptiveState]):
             case Withdrawn(name):
                 return self._filled(self._learned(self._counted(self._left(state, name))))
             case Added(entrant):
+                if state.divisions:
+                    step = "Hint: `enginetour replace` gives a new entrant the place of another one"
+                    raise ValueError(f"{entrant.name} cannot join, because its division is not known. {step}")
                 return self._filled(self._learned(self._joined(state, entrant)))
             case Replaced(name, entrant):
                 check_present(name, state.names, state.gone)
-                state = self._joined(state, entrant)
+                heirs = tuple(tuple(entrant.name if one == name else one for one in own) for own in state.divisions)
+                state = replace(self._joined(state, entrant), divisions=heirs)
                 return self._filled(self._learned(self._counted(self._left(state, name))))
             case Extended(grown):
                 return self._filled(self._extended(state, dict(grown)))
@@ -293,9 +340,9 @@ class Adaptive(Format[AdaptiveState]):
     def likely(self, state: AdaptiveState) -> int:
         """Return an estimate of the remaining games, from the ratings so far and their errors."""
         fewest, most = self.remaining(state)
-        if state.known is None or state.course is None or fewest == most:
+        if state.course is None or fewest == most:
             return most
-        return min(max(fewest, self._expected(state.known, state.course) - self._pending_games(state) + fewest), most)
+        return min(max(fewest, self._expected(state) - self._pending_games(state) + fewest), most)
 
     def standings(self, state: AdaptiveState) -> tuple[StandingsRow, ...]:
         """Return the table in the order of the ratings, with their errors; withdrawn entrants are last."""
@@ -357,7 +404,11 @@ class Adaptive(Format[AdaptiveState]):
         off = [game.key for game in state.open() if name in game.pair]
         text = f"{name} withdraws; {len(off)} games are canceled, and its finished games do not count for opponents"
         state = replace(
-            state, gone=(*state.gone, name), off=state.off.update(dict.fromkeys(off)), used=state.used - len(off)
+            state,
+            gone=(*state.gone, name),
+            off=state.off.update(dict.fromkeys(off)),
+            used=state.used - len(off),
+            divisions=tuple(tuple(one for one in division if one != name) for division in state.divisions),
         )
         return state.noted("withdraw", text, engine=name, called_off=len(off))
 
@@ -430,9 +481,9 @@ class Adaptive(Format[AdaptiveState]):
         present = state.present
         if not present:
             return replace(state, known=None, course=None, sketch=None, reached=False)
-        here, aim = state.here, self._aim(present)
-        counts = state.tallies.counts[np.ix_(here, here)]
-        known = posterior(present, counts, self._priors(state, present), state.known)
+        each, aim = np.ix_(state.here, state.here), self._aim(state)
+        counts, earlier = state.tallies.counts[each], state.tallies.earlier[each]
+        known = posterior(present, counts + earlier, self._priors(state, present), state.known)
         if aim is None:
             return replace(state, known=known, course=None, sketch=None, reached=False)
         found = progress(known, aim)
@@ -479,7 +530,7 @@ class Adaptive(Format[AdaptiveState]):
 
     def _choice(self, state: AdaptiveState) -> _Choice | None:
         """Return the pair with the largest gain per second among the allowed pairs; None if no pair can play."""
-        known, course, aim = state.known, state.course, self._aim(state.present)
+        known, course, aim = state.known, state.course, self._aim(state)
         assert known is not None and course is not None and aim is not None
         allowed = self._allowed(state)
         pairs = np.flatnonzero(allowed)
@@ -489,12 +540,16 @@ class Adaptive(Format[AdaptiveState]):
         worth = gain / ms
         picked = self._picked(state, pairs, worth, known.names)
         row, column = divmod(int(pairs[picked]), len(known.names))
+        both = known.names[row], known.names[column]
         if self._lacking(state)[[row, column]].any():
-            purpose = Purpose("floor", (known.names[row], known.names[column]))
+            purpose = Purpose("floor", both)
+        elif state.divisions:
+            own = sorted(at for at, names in enumerate(state.divisions, 1) if not set(both).isdisjoint(names))
+            purpose = Purpose("divisions", both, tuple(own))
         else:
             purpose = _purpose(known, course, aim, row, column)
         timed = float(ms[picked]) if state.tallies.timed.any() else None
-        return _Choice(known.names[row], known.names[column], purpose, float(gain[picked]), timed)
+        return _Choice(*both, purpose, float(gain[picked]), timed)
 
     def _gains(self, state: AdaptiveState, aim: Goal) -> _Matrix:
         """Return the gain of an encounter of each pair, with the expected information of the open encounters."""
@@ -561,6 +616,8 @@ class Adaptive(Format[AdaptiveState]):
     def _allowed(self, state: AdaptiveState) -> NDArray[np.bool_]:
         """Return the pairs that can be chosen, above the diagonal."""
         options, able, encounters = self.options, self._able(state), self._encounters(state)
+        if state.divisions:
+            return np.triu(able)
         found = able & permitted(
             encounters, able, opponents=options.min_opponents, fewest=self._least, share=options.share
         )
@@ -568,8 +625,8 @@ class Adaptive(Format[AdaptiveState]):
 
     def _able(self, state: AdaptiveState) -> NDArray[np.bool_]:
         """Return the pairs of present entrants that may play each other, as a symmetric array."""
-        present = state.present
-        able = ~np.eye(len(present), dtype=np.bool_)
+        present, aim = state.present, self._aim(state)
+        able = (aim or self.goal).meets(present)
         if self.options.forbid_family:
             families = np.array([state.entrants[name].family for name in present])
             able &= (families[:, None] != families) | (families == "")
@@ -585,7 +642,7 @@ class Adaptive(Format[AdaptiveState]):
         encounters, able = self._encounters(state), self._able(state)
         met, others = (encounters > 0).sum(axis=1), able.sum(axis=1)
         lacks = (met < np.minimum(self.options.min_opponents, others)) | (encounters.sum(axis=1) < self._least)
-        return np.asarray(lacks & (others > 0))
+        return np.asarray(lacks & (others > 0) & (not state.divisions))
 
     def _milliseconds(self, state: AdaptiveState) -> _Matrix:
         """Return the expected milliseconds of a game of each pair; equal for all before the first game."""
@@ -597,8 +654,14 @@ class Adaptive(Format[AdaptiveState]):
     def _pending_games(self, state: AdaptiveState) -> int:
         return sum(state.pending().values())
 
-    def _aim(self, present: tuple[str, ...]) -> Goal | None:
-        """Return the goal for the present entrants; None if it needs entrants that withdrew."""
+    def _aim(self, state: AdaptiveState) -> Goal | None:
+        """Return the goal for the present entrants; None if it needs entrants that withdrew.
+
+        A division without entrants is left out, so the divisions above and below it become neighbors.
+        """
+        present, divisions = state.present, tuple(filter(None, state.divisions))
+        if self.goal.divisions:
+            return self.goal.model_copy(update={"divisions": divisions}) if len(divisions) > 1 else None
         of = tuple(name for name in self.goal.of if name in present)
         if len(present) < 2 or (self.goal.of and not of):
             return None
@@ -607,6 +670,13 @@ class Adaptive(Format[AdaptiveState]):
         if self.goal.top is not None and self.goal.top >= len(present):
             return None
         return self.goal if of == self.goal.of else self.goal.model_copy(update={"of": of})
+
+    def _earlier(self, names: Sequence[str]) -> _Matrix:
+        """Return White's wins, draws and losses before this tournament by places of names."""
+        found, place = np.zeros((len(names), len(names), 3)), {name: at for at, name in enumerate(names)}
+        for (white, black), results in self.earlier.items():
+            found[place[white], place[black]] = results
+        return found
 
     def _priors(self, state: AdaptiveState, names: Sequence[str]) -> GaussianPrior:
         return self._prior_of([state.entrants[name] for name in names])
@@ -625,20 +695,21 @@ class Adaptive(Format[AdaptiveState]):
     def outlook(self, state: AdaptiveState) -> Outlook | None:
         """Return how far the goal is reached, what is expected, and what a round robin would need; None without goal.
 
-        The round robin plays all pairs equally often and has the same ratings.
+        The round robin plays all pairs that may meet equally often and has the same ratings.
         """
-        known, course, aim = state.known, state.course, self._aim(state.present)
+        known, course, aim = state.known, state.course, self._aim(state)
         if known is None or course is None or aim is None:
             return None
         games, value, each = int(state.tallies.counts.sum()), float(course.reached), information(known)
-        before = np.diag(np.array([self._priors(state, known.names).sd_of(name) for name in known.names]) ** 2)
-        all_pairs = each / len(known.names) / (len(known.names) - 1)  # information per game
+        names, earlier = known.names, state.tallies.earlier[np.ix_(state.here, state.here)]
+        before = replace(known, covariance=posterior(names, earlier, self._priors(state, names)).covariance)
+        all_pairs = _evenly(aim.meets(names), each)
 
         def robin(number: float) -> float:
-            return float(progress(_after(replace(known, covariance=before), number * all_pairs), aim).reached)
+            return float(progress(_after(before, number * all_pairs), aim).reached)
 
-        left = self._expected(known, course)
-        way = all_pairs if aim.error is not None else _in_doubt(course, each)
+        left = self._expected(state)
+        way = _evenly(aim.meets(names) if aim.kind in ("errors", "version") else course.doubt, each)
         steps = [] if not left else [left * step / _STEPS for step in range(1, _STEPS + 1)]
         ahead = [(games, value), *((games + n, float(progress(_after(known, n * way), aim).reached)) for n in steps)]
         return Outlook(
@@ -650,6 +721,7 @@ class Adaptive(Format[AdaptiveState]):
             left=left,
             expected=tuple((round(number), found) for number, found in ahead) if steps else (),
             round_robin=_games_for(value, robin, falls=aim.error is not None) if games else None,
+            divisions=bool(state.divisions),
         )
 
     def doubts(self, entrants: Sequence[Entrant], games: int) -> Iterator[str]:
@@ -659,9 +731,9 @@ class Adaptive(Format[AdaptiveState]):
         that are not known are assumed to scatter by 150 Elo.
         """
         names, goal = tuple(entrant.name for entrant in entrants), self.goal
-        before = posterior(names, np.zeros((len(names), len(names), 3)), self._prior_of(entrants))
+        before = posterior(names, self._earlier(names), self._prior_of(entrants))
         each = information(before)
-        plans = [np.full(each.shape, games / len(names) / (len(names) - 1))]
+        plans = [games * _evenly(goal.meets(names))]
         if goal.entrant is not None:
             at, star = names.index(goal.entrant), np.zeros(each.shape)
             star[at] = star[:, at] = games / _PAIR / (len(names) - 1)
@@ -713,17 +785,18 @@ class Adaptive(Format[AdaptiveState]):
             found += 1 - float(np.exp(-width * count * density))
         return found
 
-    def _expected(self, known: Posterior, course: Progress) -> int:
+    def _expected(self, state: AdaptiveState) -> int:
         """Return an estimate of the games that the goal still needs after the counted games."""
-        aim = self._aim(known.names)
-        if aim is None or bool(course.done):
+        known, course, aim = state.known, state.course, self._aim(state)
+        if known is None or course is None or aim is None or bool(course.done):
             return 0
         each = information(known)
         if aim.error is not None:
-            width = float(course.reached)
-            balanced = _after(known, each / (len(known.names) - 1))
+            width, more = float(course.reached), len(known.names)
+            pairs = course.doubt if aim.divisions else aim.meets(known.names)
+            balanced = _after(known, more * _evenly(pairs, each))
             gained = float(progress(balanced, aim).reached) ** -2 - width**-2
-            return round(len(known.names) * (aim.error**-2 - width**-2) / max(gained, 1e-12))
+            return round(more * (aim.error**-2 - width**-2) / max(gained, 1e-12))
         sure = _NORMAL.inv_cdf(aim.los or 0.5)
         difference, variance = known.differences()
         doubt = np.triu(course.doubt, 1)
@@ -748,6 +821,8 @@ class Adaptive(Format[AdaptiveState]):
     def _described(self) -> str:
         """Return the goal as a clause."""
         goal = self.goal
+        if goal.divisions:
+            return f"the differences of neighboring divisions are known to ± {goal.error:g} Elo"
         if goal.entrant is not None:
             return f"the difference of {goal.entrant} to the others is known to ± {goal.error:g} Elo"
         if goal.error is not None:
@@ -765,10 +840,14 @@ class Adaptive(Format[AdaptiveState]):
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What an encounter is for: `kind` is floor, error, version, place or top; `engines` are those it tells about."""
+    """What an encounter is for: `kind` is floor, error, version, place, top or divisions.
+
+    `engines` are those it tells about, and `divisions` the numbers of their divisions from 1, the highest.
+    """
 
     kind: str
     engines: tuple[str, ...]
+    divisions: tuple[int, ...] = ()
 
     @property
     def text(self) -> str:
@@ -781,6 +860,8 @@ class Purpose:
                 return f"to reduce the error of {names}"
             case "version":
                 return f"to compare {names} with the others"
+            case "divisions":
+                return f"to compare divisions {' and '.join(map(str, self.divisions))}"
             case _:
                 return f"to separate {names}"
 
@@ -790,8 +871,8 @@ class Outlook:
     """The goal as a text and its value (`shown` is its text) after `games` counted games.
 
     `left` is the expected number of games until the goal is reached, and `expected` has the values on the way by the
-    number of games. `round_robin` is the number of games that a round robin would need for the same value; None if it
-    is not known.
+    number of games. `round_robin` is the number of games that are needed for the same value if all pairs that may meet
+    (with `divisions`, those of different divisions) play equally often; None if it is not known.
     """
 
     goal: str
@@ -802,6 +883,7 @@ class Outlook:
     left: int
     expected: tuple[tuple[int, float], ...]
     round_robin: int | None
+    divisions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -853,9 +935,9 @@ def _after(known: Posterior, precision: _Matrix) -> Posterior:
     return replace(known, covariance=np.asarray(np.linalg.inv(np.linalg.inv(known.covariance) + more), np.float64))
 
 
-def _in_doubt(course: Progress, each: _Matrix) -> _Matrix:
-    """Return the information per game if the pairs in doubt play equally often."""
-    pairs = course.doubt & ~np.eye(len(each), dtype=np.bool_)
+def _evenly(pairs: NDArray[np.bool_], each: _Matrix | float = 1.0) -> _Matrix:
+    """Return the information per game if these pairs play equally often; `each` is that of a game pair."""
+    pairs = pairs & ~np.eye(len(pairs), dtype=np.bool_)
     return np.asarray(np.where(pairs, each, 0.0) / max(1, pairs.sum()))
 
 

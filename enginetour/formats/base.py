@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from importlib import import_module
 from math import floor
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
@@ -48,6 +49,8 @@ class Format(Protocol[S]):
     version: int
     # Kind of the notes that record that an entrant (field `engine`) leaves, and the words for it; None: there are none.
     departure: tuple[str, str] | None = None
+    # Results before this tournament that count for ratings: White's wins, draws and losses by (White, Black).
+    earlier: Mapping[tuple[str, str], tuple[int, int, int]] = MappingProxyType({})
 
     def start(self, entrants: tuple[Entrant, ...]) -> S:
         """Return the state before the first game; `entrants` are in order of strength, best first."""
@@ -331,10 +334,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 def lists_as_tuples(value: object) -> object:
-    """Return lists as tuples, also inside a table, because frozen models need hashable values."""
+    """Return lists as tuples, also inside a table or a list, because frozen models need hashable values."""
     if isinstance(value, dict):
         return {key: lists_as_tuples(each) for key, each in value.items()}
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(map(lists_as_tuples, value)) if isinstance(value, list) else value
 
 
 RoundsByName = Annotated[

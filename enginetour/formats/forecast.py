@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from math import exp, sqrt
 from typing import Any, Self
 
@@ -71,11 +72,14 @@ class Belief:
     nu_sd: float
 
     @classmethod
-    def of(cls, names: Sequence[str], counts: Counts, prior: GaussianPrior) -> Self:
-        """Return the distribution after the results of even games between these entrants; others are left out."""
+    def of(cls, names: Sequence[str], counts: Counts, prior: GaussianPrior, earlier: Counts | None = None) -> Self:
+        """Return the distribution after the results of even games between these entrants; others are left out.
+
+        `earlier` has results before the tournament.
+        """
         place = {name: number for number, name in enumerate(names)}
         results = np.zeros((len(names), len(names), 3))
-        for (white, black), outcomes in counts.items():
+        for (white, black), outcomes in chain(counts.items(), (earlier or {}).items()):
             if white in place and black in place:
                 results[place[white], place[black]] += outcomes
         found = posterior(names, results, prior)

@@ -52,6 +52,10 @@ def parse_goal(text: str, names: Sequence[str]) -> Goal:
         if not equals or key not in Goal.model_fields:
             what = f"unknown goal {key!r}{did_you_mean(key, Goal.model_fields)}"
             raise UsageRefused(what, place="--goal", step=f"use {GOALS}")
+        if key == "divisions":
+            what = "compares formats for one field, not for games between divisions"
+            step = 'set this goal in a configuration with system = "adaptive" and use `enginetour forecast`'
+            raise UsageRefused(what, place="--goal", step=step)
         given[key] = _value(value)
     if "top" in given:
         given.setdefault("los", _USUAL_LOS)

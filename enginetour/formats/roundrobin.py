@@ -105,10 +105,6 @@ def _some_entrants(wanted: int | list[str], info: ValidationInfo) -> int | list[
     return wanted
 
 
-def _pairs_as_tuples(value: object) -> object:
-    return tuple(map(lists_as_tuples, value)) if isinstance(value, list) else value
-
-
 _Some = Annotated[int | list[str], AfterValidator(_some_entrants)]
 """A number of entrants from the start of the list, or a list of names without duplicates; at least one."""
 
@@ -388,7 +384,7 @@ class RoundRobinOptions(ListOptions):
         description="balanced: each entrant has White about as often as Black; rows (only with order = seats or "
         "circle): the upper row has White in every second round.",
     )
-    pairs: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs_as_tuples)] = Setting(
+    pairs: Annotated[tuple[tuple[str, str], ...], BeforeValidator(lists_as_tuples)] = Setting(
         default=(),
         description='Only these pairs meet, for example [["Fruit", "Toga II"], ["Toga II", "Phalanx"]]; `enginetour '
         "next` chooses such pairs. Default: all pairs.",

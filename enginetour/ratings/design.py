@@ -7,6 +7,7 @@ gain          w e'SLSe / (1 + w e'Se) with e = e_i - e_j: the fall of trace(L S)
 errors        L = J'J; J subtracts the average of the pool or of `of` (A-optimality)     Fedorov 1972, section 2.9
 places, top   L = Laplacian of the pairs in doubt, with weights                          see `_weights`
 version       L = cc'; c is the difference between the entrant and the average of `of`   Fedorov 1972
+divisions     L = sum of cc'; c is the difference of the averages of two neighbors       Fedorov 1972
 
 Ratings are in Elo and w is in Elo^-2. The formula of the gain is exact for the matrix (S^-1 + w ee')^-1 (Sherman and
 Morrison 1950). All functions accept arrays with additional leading dimensions, for example one for each simulated
@@ -15,6 +16,7 @@ tournament. They know nothing about formats and use no random numbers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log, pi, sqrt
@@ -24,12 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from enginetour.model.errors import did_you_mean
 from enginetour.ratings.models import davidson_chances
 from enginetour.ratings.pairs import Vector
 from enginetour.ratings.pentanomial import ELO_SCALE, NORMAL_95
 from enginetour.ratings.priors import GaussianPrior
 
-GoalKind = Literal["errors", "places", "top", "version"]
+GoalKind = Literal["errors", "places", "top", "version", "divisions"]
 Truths = NDArray[np.bool_]
 
 _UNIT = ELO_SCALE / log(10)  # points of the model per natural unit
@@ -47,12 +50,13 @@ EXTRA_SD = np.array((0.5, 1.0))
 
 
 class Goal(BaseModel):
-    """What a tournament shall find out: exactly one of four goals, which follows from the keys that are given.
+    """What a tournament shall find out: exactly one of five goals, which follows from the keys that are given.
 
-    error              the 95 % interval of every entrant is at most ± `error`
-    los                all neighbors in the list are separated, or known to be level
-    top                the first `top` entrants are the true first ones
-    entrant and error  the difference between one entrant and the others is known to ± `error`
+    error                the 95 % interval of every entrant is at most ± `error`
+    los                  all neighbors in the list are separated, or known to be level
+    top                  the first `top` entrants are the true first ones
+    entrant and error    the difference between one entrant and the others is known to ± `error`
+    divisions and error  the differences between the averages of neighboring divisions are known to ± `error`
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -74,6 +78,12 @@ class Goal(BaseModel):
     top: int | None = Field(default=None, ge=1, description="Number of first places to find out.")
     ordered: bool = Field(default=False, description="With top: also find out the order of the first places.")
     entrant: str | None = Field(default=None, description="With error: entrant to compare with the others.")
+    divisions: tuple[tuple[str, ...], ...] = Field(
+        default=(),
+        description="With error: all entrants in their divisions, from the highest to the lowest. Only entrants of "
+        "different divisions meet, until the difference between the averages of each two neighboring divisions is "
+        "known.",
+    )
 
     @model_validator(mode="after")
     def _one_goal(self) -> Goal:
@@ -83,16 +93,40 @@ class Goal(BaseModel):
             raise ValueError("a goal must have error or los. Hint: for example goal = { error = 10 }")
         if self.error is not None and self.los is not None:
             raise ValueError("error and los are different goals. Hint: remove one of them")
-        for key, other in (("of", "error"), ("entrant", "error"), ("top", "los"), ("level", "los"), ("ordered", "top")):
+        needs = {
+            "of": "error",
+            "entrant": "error",
+            "divisions": "error",
+            "top": "los",
+            "level": "los",
+            "ordered": "top",
+        }
+        for key, other in needs.items():
             if key in given and getattr(self, other) is None:
                 raise ValueError(f"{key} has no effect without {other}. Hint: add {other} or remove {key}")
         if self.top is not None and "level" in given:
             raise ValueError("level has no effect with top. Hint: remove one of them")
+        if self.divisions:
+            self._check_divisions()
         return self
+
+    def _check_divisions(self) -> None:
+        for key in ("of", "entrant"):
+            if getattr(self, key):
+                raise ValueError(f"{key} and divisions are different goals. Hint: remove one of them")
+        if len(self.divisions) < 2 or not all(self.divisions):
+            sizes = ", ".join(str(len(division)) for division in self.divisions)
+            raise ValueError(f"divisions must be at least two lists of entrants (found lists of {sizes} entrants)")
+        names = Counter(name for division in self.divisions for name in division)
+        twice = [name for name, times in names.items() if times > 1]
+        if twice:
+            raise ValueError(f"divisions: {twice[0]!r} is listed twice. Hint: remove one of the two entries")
 
     @property
     def kind(self) -> GoalKind:
-        """Return which of the four goals this is."""
+        """Return which of the five goals this is."""
+        if self.divisions:
+            return "divisions"
         if self.error is not None:
             return "errors" if self.entrant is None else "version"
         return "places" if self.top is None else "top"
@@ -107,12 +141,30 @@ class Goal(BaseModel):
         for name in (*self.of, *(() if self.entrant is None else (self.entrant,))):
             if name not in names:
                 raise ValueError(f"goal: {name!r} is not an entrant. Hint: use one of {', '.join(names)}")
+        listed = tuple(name for division in self.divisions for name in division)
+        for name in listed:
+            if name not in names:
+                raise ValueError(
+                    f"goal: divisions contains {name!r}, which is not an entrant{did_you_mean(name, names)}. "
+                    "Hint: add the entrant, or remove the name"
+                )
+        if listed and (rest := [name for name in names if name not in listed]):
+            raise ValueError(
+                f"goal: the entrant {rest[0]!r} is in no division. Hint: add it to a list of divisions, or remove "
+                "the entrant"
+            )
         if self.entrant is not None and self.entrant in self.of:
             raise ValueError(f"goal: of contains the entrant {self.entrant!r} itself. Hint: remove it from of")
         if self.top is not None and self.top >= len(names):
             raise ValueError(
                 f"goal: top must be below the number of entrants (found {self.top} of {len(names)}). Hint: set top = 1"
             )
+
+    def meets(self, names: Sequence[str]) -> Truths:
+        """Return which pairs may play, shape (n, n): all, or with divisions those of different divisions."""
+        division = {name: number for number, names in enumerate(self.divisions) for name in names}
+        places = np.array([division.get(name, at) for at, name in enumerate(names)])
+        return np.asarray(places[:, None] != places)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -301,8 +353,8 @@ def gains(posterior: Posterior, goal: Goal, pending: Vector | None = None) -> Ve
             expected information.
 
     Returns:
-        An array of the shape (..., n, n) with a zero diagonal: in Elo^2 for the goals errors and version, and without
-        unit for places and top, where L is in Elo^-2.
+        An array of the shape (..., n, n) with a zero diagonal: in Elo^2 for the goals with an error, and without unit
+        for places and top, where L is in Elo^-2.
     """
     each = information(posterior)
     covariance = posterior.covariance
@@ -410,9 +462,10 @@ def permitted(
 class Progress:
     """How far a goal is reached.
 
-    `reached` and `done` have one value for each leading index. `reached` and `wanted` are half-widths in Elo (errors,
-    version) or likelihoods (places, top). `doubt` has the shape (..., n, n) and is symmetric: a pair that is not yet
-    separated, or on the diagonal an entrant whose interval is too wide.
+    `reached` and `done` have one value for each leading index. `reached` and `wanted` are half-widths in Elo (goals
+    with an error) or likelihoods (places, top). `doubt` has the shape (..., n, n) and is symmetric: a pair that is not
+    yet separated, a pair of two divisions whose difference is not known yet, or on the diagonal an entrant whose
+    interval is too wide.
     """
 
     reached: Vector
@@ -436,11 +489,16 @@ def progress(posterior: Posterior, goal: Goal) -> Progress:
     other positively, so the product is not above the likelihood that all are separated (Slepian 1962).
     """
     count = len(posterior.names)
-    if goal.kind in ("errors", "version"):
+    if goal.error is not None:
         ways = _contrasts(posterior.names, goal)
         variances = ((ways @ posterior.covariance) * ways).sum(axis=-1)
         widths = NORMAL_95 * np.sqrt(np.maximum(variances, 0.0))
         wide = widths > goal.wanted
+        if goal.divisions:
+            upper, lower = np.maximum(ways, 0.0), np.maximum(-ways, 0.0)
+            across = upper.T @ (wide[..., :, None] * lower)
+            doubt = across + np.swapaxes(across, -1, -2) > 0
+            return Progress(widths.max(axis=-1), goal.wanted, ~wide.any(axis=-1), doubt)
         doubt = np.zeros((*widths.shape[:-1], count, count), dtype=np.bool_)
         at = np.arange(count) if goal.entrant is None else np.array([posterior.names.index(goal.entrant)])
         doubt[..., at, at] = wide
@@ -461,6 +519,9 @@ def progress(posterior: Posterior, goal: Goal) -> Progress:
 def _contrasts(names: tuple[str, ...], goal: Goal) -> Vector:
     """Return the rows whose products with the ratings must be known: (k, n)."""
     count = len(names)
+    if goal.divisions:
+        shares = np.array([[(name in division) / len(division) for name in names] for division in goal.divisions])
+        return np.asarray(shares[:-1] - shares[1:])
     others = goal.of or tuple(name for name in names if name != goal.entrant)
     zero = np.isin(names, others) / len(others)
     if goal.entrant is not None:
@@ -494,7 +555,7 @@ def _weights(posterior: Posterior, goal: Goal, covariance: Vector) -> Vector:
     In simulations, the first formula needs fewer games for places and the second one fewer games until a goal `top`
     is reached.
     """
-    if goal.kind in ("errors", "version"):
+    if goal.error is not None:
         ways = _contrasts(posterior.names, goal)
         wide = NORMAL_95 * np.sqrt(((ways @ covariance) * ways).sum(axis=-1)) > goal.wanted
         wide |= ~wide.any(axis=-1, keepdims=True)

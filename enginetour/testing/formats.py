@@ -80,14 +80,18 @@ def _of_pairs(system: str, dice: random.Random, entrants: int, games: int) -> di
             }
         case "adaptive":
             goals = [{"error": dice.choice([60.0, 200.0])}, {"los": 0.8, "level": 20.0}, {"top": 1, "los": 0.8}]
+            names, cut = [f"E{number}" for number in range(entrants)], dice.randint(1, entrants - 1)
+            between = {"divisions": [names[:cut], *([name] for name in names[cut:])], "error": 90.0}
+            goal = dice.choice([*goals, {"entrant": "E1", "error": 90.0}, between])
+            floors = {"min_games": dice.randint(0, 8), "share": dice.choice([0.1, 0.25, 1.0])}
             return {
-                "goal": dice.choice([*goals, {"entrant": "E1", "error": 90.0}]),
+                "goal": goal,
                 "games": games * dice.randint(1, 15),
                 "games_per_pairing": games,
-                "min_games": dice.randint(0, 8),
-                "share": dice.choice([0.1, 0.25, 1.0]),
                 "prior_error": dice.choice([None, 60.0]),
                 "ahead": dice.randint(1, 9),
+                "known": dice.choice([[], [["E0", "E1", 3, 1, 0], ["E1", "E0", 0, 0, 2]]]),
+                **({} if goal is between else floors),
             }
         case "match":
             elo0 = dice.choice([-150.0, 0.0, 50.0])

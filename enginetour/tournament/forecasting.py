@@ -43,7 +43,7 @@ def prospect_of_plan(plan: Plan, slots: int | None = None) -> Prospect:
         config.system,
         format_,
         format_.start(plan.entrants),
-        Belief.of(names, {}, prior_ratings(format_, names, ratings)),
+        Belief.of(names, format_.earlier, prior_ratings(format_, names, ratings)),
         lengths=estimated_lengths({name: side.controls for name, side in plan.sides.items()}),
         slots=slots or config.play.concurrency,
         odds=config.play.odds,

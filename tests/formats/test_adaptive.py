@@ -28,6 +28,7 @@ from enginetour.model.game import (
 from enginetour.ratings.elo import expected_score
 
 OUTCOMES = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
+LEAGUE: dict[str, Any] = {"divisions": [["A", "B"], ["C", "D", "E"]], "error": 60.0}
 STRENGTHS = {"A": 200.0, "B": 190.0, "C": 0.0, "D": -190.0, "E": -200.0}
 
 
@@ -74,8 +75,14 @@ def fields(state: AdaptiveState, kind: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     "goal",
-    [{"error": 110.0}, {"los": 0.8, "level": 80.0}, {"top": 2, "los": 0.8}, {"entrant": "C", "error": 90.0}],
-    ids=["errors", "places", "top", "version"],
+    [
+        {"error": 110.0},
+        {"los": 0.8, "level": 80.0},
+        {"top": 2, "los": 0.8},
+        {"entrant": "C", "error": 90.0},
+        {"divisions": [["A", "B"], ["C"], ["D", "E"]], "error": 90.0},
+    ],
+    ids=["errors", "places", "top", "version", "divisions"],
 )
 def test_ends_when_the_goal_is_reached(goal: dict[str, Any]) -> None:
     """The last note says that the goal is reached, and no game is open; each encounter has a note with its purpose."""
@@ -180,6 +187,94 @@ def test_the_goal_is_not_reached_any_more() -> None:
     assert "reopened" in kinds(state) and format_.offers(state)
 
 
+def double_round(*divisions: str, games: int = 20) -> list[tuple[str, str, int, int, int]]:
+    """Return results in divisions: White's wins, draws and losses of each pair, by strength."""
+    found = []
+    for white, black in ((one, other) for own in divisions for one in own for other in own if one != other):
+        share = expected_score(STRENGTHS[white] - STRENGTHS[black])
+        drawn = round(games * (1 - abs(2 * share - 1)) / 3)
+        won = round(games * share - drawn / 2)
+        found.append((white, black, won, drawn, games - won - drawn))
+    return found
+
+
+def test_games_between_divisions_end_at_the_error() -> None:
+    """Only entrants of different divisions meet, and one encounter earlier the difference was not known yet."""
+    format_ = format_of(goal=LEAGUE, known=double_round("AB", "CDE"), ahead=1)
+    state, events = played(format_, entrants())
+    assert kinds(state)[-1] == "reached" and state.course is not None
+    assert 57 < float(state.course.reached) <= 60 < fields(state, "chosen")[-1]["value"]
+    assert all(len({"A", "B"} & set(pair)) == 1 for pair in pairs(events))
+    assert {one["purpose"] for one in fields(state, "chosen")} == {"divisions"}
+    assert state.notes[-2].text.endswith("to compare divisions 1 and 2")
+    assert sum(line.games for line in format_.standings(state)) == 2 * len(events)  # without the earlier games
+    outlook = format_.outlook(state)
+    assert outlook is not None and outlook.goal == "the differences of neighboring divisions are known to ± 60 Elo"
+    assert outlook.games == len(events) and outlook.round_robin is not None
+
+
+def test_an_engine_with_few_games_in_its_division() -> None:
+    """It plays more games between divisions, because its error is a large part of the error of its division."""
+
+    def games_of_d(known: Sequence[tuple[str, str, int, int, int]]) -> int:
+        _, events = played(format_of(goal=LEAGUE, known=known, games=100), entrants())
+        return sum(games for pair, games in pairs(events).items() if "D" in pair)
+
+    rows = double_round("AB", "CDE", games=200)
+    assert games_of_d([row for row in rows if "D" not in row[:2]] + [("C", "D", 1, 1, 0)]) > 2 * games_of_d(rows)
+
+
+@pytest.mark.parametrize("result", [0, 2])
+def test_an_engine_with_equal_results_in_all_earlier_games(result: int) -> None:
+    """Engines that won or lost all games in their divisions have finite ratings, and the goal is reached."""
+    rows = []
+    for white, black, *_ in double_round("AB", "CDE"):
+        results = [0, 0, 0]
+        results[result if white < black else 2 - result] = 20
+        rows.append((white, black, *results))
+    state, events = played(format_of(goal=LEAGUE | {"error": 150.0}, known=rows), entrants())
+    assert kinds(state)[-1] == "reached" and len(events) < 600
+
+
+def test_divisions_keep_their_places() -> None:
+    """A successor is in the division of its predecessor, a withdrawn entrant in none, and nobody else can join."""
+    format_ = format_of(goal=LEAGUE, known=double_round("AB", "CDE"), games=2000)
+    state, _ = played(format_, entrants(), most=20)
+    with pytest.raises(ValueError, match=r"G cannot join, because its division is not known\. Hint: `enginetour"):
+        format_.step(state, Added(Entrant("G")))
+    state = format_.step(state, Replaced("A", Entrant("F")))
+    state = format_.step(state, Withdrawn("D"))
+    assert state.divisions == (("F", "B"), ("C", "E"))
+    while offers := format_.offers(state):
+        assert all(len({"F", "B"} & set(game.pair)) == 1 and "D" not in game.pair for game in offers)
+        state = format_.step(state, GameFinished(offers[0], result(offers[0])))
+    assert kinds(state)[-1] == "reached"
+
+
+def test_a_division_is_empty() -> None:
+    """The divisions above and below it become neighbors; one division alone has no goal."""
+    format_ = format_of(goal={"divisions": [["A", "B"], ["C"], ["D", "E"]], "error": 90.0}, games=2000)
+    state, _ = played(format_, entrants(), most=10)
+    state = format_.step(state, Withdrawn("C"))
+    while offers := format_.offers(state):
+        state = format_.step(state, GameFinished(offers[0], result(offers[0])))
+    assert kinds(state)[-1] == "reached" and state.notes[-2].text.endswith("to compare divisions 1 and 3")
+    for name in ("D", "E"):
+        state = format_.step(state, Withdrawn(name))
+    assert not format_.offers(state) and kinds(state)[-1] == "stuck"
+
+
+def test_known_results_count_for_the_ratings_only() -> None:
+    """Earlier results make errors smaller and move the ratings, but they give no entrant points or games."""
+    plain, told = (format_of(known=known, games=20) for known in ([], double_round("ABCDE")))
+    before, after = plain.start(entrants()), told.start(entrants())
+    assert before.course is not None and after.course is not None
+    assert float(after.course.reached) < 100 < 600 < float(before.course.reached)
+    table = told.standings(after)
+    assert [line.name for line in table] == list("ABCDE") and not any(line.games or line.half_points for line in table)
+    assert told.remaining(after) == plain.remaining(before)
+
+
 def test_entrants_come_and_go() -> None:
     """Withdrawn entrants are last in the table and play no more; new ones get their first games."""
     format_ = format_of(goal={"error": 110.0}, games=400)
@@ -242,6 +337,9 @@ def test_two_entrants() -> None:
         ({"goal": {"top": 5, "los": 0.9}}, entrants(), "top must be below the number of entrants"),
         ({"goal": {"entrant": "X", "error": 9.0}}, entrants(), "'X' is not an entrant"),
         ({}, entrants("A", "A"), "entrant A is listed twice"),
+        ({"goal": LEAGUE}, entrants(*"ABCD"), "divisions contains 'E', which is not an entrant"),
+        ({"goal": LEAGUE}, entrants(*"ABCDEF"), "the entrant 'F' is in no division. Hint:"),
+        ({"known": [("A", "X", 1, 0, 0)]}, entrants(), "known: 'X' is not an entrant"),
     ],
 )
 def test_unsuitable_entrants(settings: dict[str, Any], field: tuple[Entrant, ...], says: str) -> None:
@@ -293,3 +391,19 @@ def test_too_few_games_for_an_encounter() -> None:
     """At least one encounter must be allowed."""
     with pytest.raises(ValidationError, match="games must be at least games_per_pairing, 4"):
         AdaptiveOptions(games=2, games_per_pairing=4)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"goal": LEAGUE, "min_games": 8}, "min_games has no effect with a goal that has divisions. Hint:"),
+        ({"known": [["A", "A", 1, 0, 0]]}, "known: 'A' cannot meet itself"),
+        ({"known": [["A", "B", 1, 0, 0], ["A", "B", 1, 0, 0]]}, "known: the pair A - B is listed twice"),
+        ({"known": [["A", "B", 1, 0]]}, "Field required"),
+        ({"known": [["A", "B", 1, 0, -1]]}, "greater than or equal to 0"),
+    ],
+)
+def test_settings_that_are_not_valid(settings: dict[str, Any], says: str) -> None:
+    """Each error is one line that names the setting."""
+    with pytest.raises(ValidationError, match=says):
+        format_of(**settings)

@@ -47,6 +47,7 @@ def test_goals_as_a_user_types_them() -> None:
         ("top=8", "top must be below the number of entrants (found 8 of 8)"),
         ("entrant=Z,error=8", "'Z' is not an entrant"),
         ("entrant=A", "a goal must have error or los"),
+        ('error=20,divisions=[["A"],["B"]]', "compares formats for one field, not for games between divisions"),
     ],
 )
 def test_goals_that_cannot_be(text: str, told: str) -> None:

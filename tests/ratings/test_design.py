@@ -35,6 +35,7 @@ GOALS = (
     Goal(top=2, los=0.95, ordered=True),
     Goal(entrant="C", error=8),
     Goal(entrant="C", error=8, of=("A", "E")),
+    Goal(divisions=(("A", "C"), ("D",), ("B", "E")), error=8),
 )
 ALL = pytest.mark.parametrize("goal", GOALS, ids=lambda goal: str(goal.model_dump(exclude_defaults=True)))
 
@@ -193,6 +194,9 @@ def test_the_gain_is_the_fall_of_the_variance(goal: Goal) -> None:
                 others = goal.of or ("A", "B", "D", "E")
                 line = np.array([float(name == "C") - (name in others) / len(others) for name in NAMES])
                 assert gained[one, other] == pytest.approx(line @ fall @ line, abs=1e-7)
+            elif goal.kind == "divisions":
+                lines = np.array([[0.5, 0, 0.5, -1, 0], [0, -0.5, 0, 1, -0.5]])
+                assert gained[one, other] == pytest.approx(np.trace(lines @ fall @ lines.T), abs=1e-7)
             lengths.append(gained[one, other])
     assert max(lengths) > 0
     assert min(lengths) >= 0
@@ -220,7 +224,7 @@ def test_games_in_progress_count(goal: Goal) -> None:
     pending = np.zeros_like(before)
     pending[one, other] = pending[other, one] = 1
     assert gains(found, goal, pending)[one, other] < before[one, other]
-    if goal.kind in ("errors", "version"):
+    if goal.error is not None:
         way = np.eye(len(NAMES))[one] - np.eye(len(NAMES))[other]
         inner = np.linalg.inv(found.covariance) + information(found)[one, other] * np.outer(way, way)
         assert gains(found, goal, pending) == pytest.approx(
@@ -233,7 +237,8 @@ def test_a_sketch_is_nearly_the_posterior(goal: Goal) -> None:
     """After two more games, it has the ratings, covariance and gains of the posterior with the same weights."""
     names = tuple(f"E{number}" for number in range(20))
     counts = results(3, 3, len(names))
-    replaced = {"of": goal.of and names[:2], "entrant": goal.entrant and names[2]}
+    divisions = goal.divisions and (names[:5], names[5:9], names[9:])
+    replaced = {"of": goal.of and names[:2], "entrant": goal.entrant and names[2], "divisions": divisions}
     goal, before = goal.model_copy(update=replaced), posterior(names, counts, PRIOR)
     sketch = Sketch.of(before, goal)
     assert sketch.gains([]) == pytest.approx(gains(before, goal))
@@ -329,6 +334,27 @@ def test_progress_version() -> None:
     assert (bool(one.done), one.in_doubt(found.names)) == (False, (("A",),))
 
 
+def test_progress_divisions() -> None:
+    """The difference of the averages of each two neighboring divisions must be known; pairs of the others are known."""
+    found = replace(known([30.0, 10.0, 0.0, -30.0], 5.0), covariance=np.diag([25.0, 25.0, 100.0, 64.0]))
+    goal = Goal(divisions=(("A", "B"), ("C",), ("D",)), error=22)
+    assert progress(found, goal).reached == pytest.approx(1.959964 * np.sqrt(100 + 64))
+    late = progress(found, goal)
+    assert (bool(late.done), late.in_doubt(found.names)) == (False, (("C", "D"),))
+    assert progress(found, goal.model_copy(update={"error": 20.0})).in_doubt(found.names) == (
+        ("A", "C"),
+        ("B", "C"),
+        ("C", "D"),
+    )
+    assert progress(found, goal.model_copy(update={"error": 25.2})).done
+    assert goal.meets(found.names).tolist() == [
+        [False, False, True, True],
+        [False, False, True, True],
+        [True, True, False, True],
+        [True, True, True, False],
+    ]
+
+
 def test_progress_places() -> None:
     """Neighbors must be separated or level."""
     apart = known([30.0, 0.0, -30.0], 5.0)  # z = 30 / (5 sqrt 2): likelihood 0.99999
@@ -368,6 +394,13 @@ def test_progress_top() -> None:
         ({"error": inf}, "finite"),
         ({"los": 0.5}, "greater than 0.5"),
         ({"eror": 3}, "not permitted"),
+        ({"divisions": [["A"], ["B"]]}, "must have error or los"),
+        ({"divisions": [["A"], ["B"]], "los": 0.9}, "divisions has no effect without error"),
+        ({"divisions": [["A"], ["B"]], "error": 8, "of": ["A"]}, "of and divisions are different goals"),
+        ({"divisions": [["A"], ["B"]], "error": 8, "entrant": "A"}, "entrant and divisions are different goals"),
+        ({"divisions": [["A", "B"]], "error": 8}, "at least two lists of entrants \\(found lists of 2 entrants"),
+        ({"divisions": [["A", "B"], []], "error": 8}, "found lists of 2, 0 entrants"),
+        ({"divisions": [["A", "B"], ["C", "A"]], "error": 8}, "divisions: 'A' is listed twice"),
     ],
 )
 def test_goals_that_are_not_valid(keys: dict[str, object], text: str) -> None:
@@ -383,10 +416,12 @@ def test_goals_that_are_not_valid(keys: dict[str, object], text: str) -> None:
         (Goal(error=1, of=("A", "Y")), "'Y' is not an entrant"),
         (Goal(entrant="A", error=1, of=("A",)), "contains the entrant 'A' itself"),
         (Goal(top=5, los=0.9), "below the number of entrants"),
+        (Goal(divisions=(("A", "B", "C", "D", "E"), ("X",)), error=1), "'X', which is not an entrant"),
+        (Goal(divisions=(("A", "B", "C"), ("D",)), error=1), "the entrant 'E' is in no division"),
     ],
 )
 def test_goals_that_do_not_fit_the_entrants(goal: Goal, text: str) -> None:
     """A goal names only entrants, and asks for fewer first places than there are entrants."""
     with pytest.raises(ValueError, match=text):
         goal.check(NAMES)
-    goal.model_copy(update={"entrant": None, "of": (), "top": None}).check(NAMES)
+    goal.model_copy(update={"entrant": None, "of": (), "top": None, "divisions": ()}).check(NAMES)

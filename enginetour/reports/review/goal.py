@@ -65,8 +65,11 @@ class GoalReview:
         if not outlook.round_robin or not outlook.games:
             return ""
         share = outlook.games / outlook.round_robin
+        pairs = "A round robin of the same engines"
+        if outlook.divisions:
+            pairs = "A tournament with equally many games of all pairs of different divisions"
         return (
-            f"A round robin of the same engines would need about {outlook.round_robin:,} games for the same value, by "
+            f"{pairs} would need about {outlook.round_robin:,} games for the same value, by "
             f"the ratings after these games: this tournament needed {share:.2f} times as many games."
         )
 

@@ -21,6 +21,7 @@ GOALS: dict[str, dict[str, Any]] = {
     "places": {"los": 0.9},
     "top": {"top": 1, "los": 0.9},
     "version": {"entrant": "Toga", "error": 120.0},
+    "divisions": {"divisions": [["Fruit", "Toga"], ["Phalanx", "HoiChess"]], "error": 120.0},
 }
 
 

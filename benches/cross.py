@@ -1,0 +1,204 @@
+"""``python -m benches cross``: games between divisions until their errors are small, relative to a fixed scheme.
+
+Each simulated league has engines that played in their divisions before, in double rounds. Then games between the
+divisions connect the rating pools, until the 95 % interval of the difference between each two neighboring divisions is
+at most ± `--error` Elo:
+
+chosen   `system = "adaptive"` with `goal = { divisions = [...], error = ... }` and the earlier results as `known`
+fixed    the last three of a division and the first three of the next one, by their ratings after the games in the
+         divisions, play rounds of nine game pairs; each boundary of two divisions ends alone, after at most `--most`
+         rounds
+
+Both use the same posterior. A game pair of two engines has the same results in both. The ratio is the mean number of
+games chosen by that of the fixed scheme; the limit of its rounds counts as its number if it ends without the goal, so
+the ratio is then an upper bound. Standard errors are from resampled leagues (bootstrap). "true" is the share of the
+intervals at the end that contain the true difference, and "all" the share of the leagues in which all of them do.
+
+World: strengths are normally distributed with the standard deviation `--spread`. Divisions are cut from a list in the
+order of strength plus an error of `--noise` Elo. Results follow Davidson's model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise, product
+
+import numpy as np
+
+from enginetour.formats.base import make_format, options_model
+from enginetour.formats.simulation import DavidsonModel, Population
+from enginetour.model.game import RESULTS, Entrant, GameFinished, Pairing
+from enginetour.ratings.design import Goal, Posterior, posterior, progress
+from enginetour.ratings.pairs import Vector
+from enginetour.ratings.priors import GaussianPrior
+
+WHITE = 20.0  # White's advantage in Elo, the default of `SimulationModel`
+BRIDGE = 3  # engines of each division in the fixed scheme
+SAMPLES = 1000  # of the bootstrap
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One kind of league: divisions and engines in each, double rounds in the divisions, error to reach, the world."""
+
+    divisions: int
+    size: int
+    rounds: int
+    error: float
+    draws: float
+    spread: float
+    noise: float
+    most: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Games of a scheme, whether it reached the goal, and for each boundary whether its interval is true."""
+
+    games: int
+    reached: bool
+    true: tuple[bool, ...]
+
+
+class League:
+    """Simulated engines in divisions, best first, with the results of their games in the divisions."""
+
+    def __init__(self, setting: Setting, number: int) -> None:
+        dice = np.random.default_rng((setting.seed, number, setting.divisions, setting.size))
+        count, nu = setting.divisions * setting.size, 2 * setting.draws / (1 - setting.draws)
+        drawn = dice.normal(0, setting.spread, count)
+        self.strength = drawn[np.argsort(-(drawn + dice.normal(0, setting.noise, count)))]
+        self.names = tuple(f"E{at:03}" for at in range(count))
+        self.places = np.arange(count).reshape(setting.divisions, setting.size)
+        self.divisions = tuple(tuple(self.names[at] for at in own) for own in self.places)
+        self.goal = Goal(error=setting.error, divisions=self.divisions)
+        world = DavidsonModel(white=WHITE, nu=nu)
+        truth = dict(zip(self.names, self.strength.tolist(), strict=True))
+        entrants = tuple(Entrant(name) for name in self.names)
+        self.population = Population(entrants, truth, world, f"cross {setting.seed} {number}")
+        self.known = np.zeros((count, count, 3))
+        for own in self.places:
+            for white, black in product(own, own):
+                if white != black:
+                    chances = world.chances(self.strength[white], self.strength[black])
+                    self.known[white, black] = dice.multinomial(setting.rounds, chances)
+
+    def rated(self, counts: Vector, start: Posterior | None = None) -> Posterior:
+        """Return what is known after games between divisions."""
+        return posterior(self.names, self.known + counts, GaussianPrior(), start)
+
+    def outcome(self, games: int, known: Posterior) -> Outcome:
+        """Return the figures of a scheme at its end."""
+        true = []
+        for upper, lower in pairwise(self.places):
+            way = np.zeros(len(self.names))
+            way[upper], way[lower] = 1 / len(upper), -1 / len(lower)
+            off, sd = way @ (known.mode - self.strength), (way @ known.covariance @ way) ** 0.5
+            true.append(bool(abs(off) <= 1.959964 * sd))
+        return Outcome(games, bool(progress(known, self.goal).done), tuple(true))
+
+
+def chosen(league: League, setting: Setting) -> Outcome:
+    """Play the games that the format chooses."""
+    rows = [
+        (league.names[white], league.names[black], *map(int, league.known[white, black]))
+        for white, black in np.argwhere(league.known.any(axis=-1))
+    ]
+    goal = {"error": setting.error, "divisions": league.divisions}
+    options = options_model("adaptive").model_validate({"goal": goal, "known": rows, "games": 1_000_000})
+    format_ = make_format("adaptive", options, setting.seed)
+    state, games = format_.start(league.population.entrants), 0
+    while offers := format_.offers(state):
+        state = format_.step(state, GameFinished(offers[0], league.population.outcome(offers[0])))
+        games += 1
+    counts = state.tallies.counts
+    return league.outcome(games, league.rated(counts))
+
+
+def fixed(league: League, setting: Setting) -> Outcome:
+    """Play three engines from above against three from below at each boundary, in rounds."""
+    counts, games = np.zeros_like(league.known), 0
+    known = league.rated(counts)
+    order = [own[np.argsort(-known.mode[own], kind="stable")] for own in league.places]
+    boundaries = [(upper[-BRIDGE:], lower[:BRIDGE]) for upper, lower in pairwise(order)]
+    for number in range(1, setting.most + 1):
+        doubt = progress(known, league.goal).doubt
+        late = [(above, below) for above, below in boundaries if doubt[above[0], below[0]]]
+        if not late:
+            break
+        for above, below in late:
+            for one, other in product(above, below):
+                for leg, (white, black) in enumerate(((one, other), (other, one)), 1):
+                    pairing = Pairing(league.names[white], league.names[black], number, leg, 1, 1)
+                    counts[white, black, RESULTS.index(league.population.outcome(pairing))] += 1
+                    games += 1
+        known = league.rated(counts, known)
+    return league.outcome(games, known)
+
+
+def play(setting: Setting, number: int) -> tuple[Outcome, Outcome]:
+    """Return the outcomes of both schemes in one league."""
+    league = League(setting, number)
+    return chosen(league, setting), fixed(league, setting)
+
+
+def line(setting: Setting, played: Sequence[tuple[Outcome, Outcome]]) -> str:
+    """Return the figures of one kind of league."""
+    own, other = (np.array([float(pair[at].games) for pair in played]) for at in (0, 1))
+    dice = np.random.default_rng(setting.seed)
+    samples = dice.integers(0, len(own), (SAMPLES, len(own)))
+    ratio, error = own.mean() / other.mean(), (own[samples].mean(axis=1) / other[samples].mean(axis=1)).std()
+    reached = np.mean([pair[1].reached for pair in played])
+    less, more = ("<", ">") if reached < 1 else (" ", " ")
+    text = f"{setting.divisions}x{setting.size:<4}{setting.rounds:>8}{setting.error:>6g}{own.mean():>9.0f}"
+    text += f"{more:>3}{other.mean():<10.0f}{reached:>7.0%}{less:>4}{ratio:.3f} ±{error:.3f}"
+    for at in (0, 1):
+        true = np.array([pair[at].true for pair in played])
+        text += f"{true.mean():>8.1%}{true.all(axis=1).mean():>8.0%}"
+    return text
+
+
+def table(given: argparse.Namespace) -> Iterator[str]:
+    """Yield a line for each kind of league."""
+    world = f"{given.draws:.0%} draws between equals, spread {given.spread:g}, noise {given.noise:g} Elo"
+    yield f"{given.leagues} leagues, {world}"
+    yield (
+        f"{'league':<6}{'rounds':>8}{'error':>6}{'chosen':>9}{'fixed':>8}{'':<5}{'done':>7}{'ratio':>9}{'':<7}"
+        f"{'true':>8}{'all':>8}{'true':>8}{'all':>8}"
+    )
+    with ProcessPoolExecutor(given.jobs) as pool:
+        for (divisions, size), rounds, error in product(given.league, given.rounds, given.error):
+            setting = Setting(
+                divisions, size, rounds, error, given.draws, given.spread, given.noise, given.most, given.seed
+            )
+            yield line(setting, list(pool.map(partial(play, setting), range(given.leagues))))
+
+
+def _league(text: str) -> tuple[int, int]:
+    divisions, size = text.split("x")
+    return int(divisions), int(size)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benches cross", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--leagues", type=int, default=200, help="simulated leagues (default %(default)s)")
+    parser.add_argument("--league", type=_league, nargs="+", default=((3, 8), (6, 12)), help="default 3x8 6x12")
+    parser.add_argument("--rounds", type=int, nargs="+", default=(1, 100), help="double rounds (default 1 100)")
+    parser.add_argument("--error", type=float, nargs="+", default=(20.0, 40.0), help="in Elo (default 20 40)")
+    parser.add_argument("--draws", type=float, default=0.45, help="between equals (default %(default)s)")
+    parser.add_argument("--spread", type=float, default=250.0, help="in Elo (default %(default)s)")
+    parser.add_argument("--noise", type=float, default=50.0, help="in Elo (default %(default)s)")
+    parser.add_argument("--most", type=int, default=200, help="rounds of the fixed scheme (default %(default)s)")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes (default: all)")
+    parser.add_argument("--seed", type=int, default=2026, help="(default %(default)s)")
+    for text in table(parser.parse_args(arguments)):
+        print(text, flush=True)
