@@ -144,10 +144,8 @@ class Goal(BaseModel):
         listed = tuple(name for division in self.divisions for name in division)
         for name in listed:
             if name not in names:
-                raise ValueError(
-                    f"goal: divisions contains {name!r}, which is not an entrant{did_you_mean(name, names)}. "
-                    "Hint: add the entrant, or remove the name"
-                )
+                hint = did_you_mean(name, names) or ". Hint: add the entrant, or remove the name"
+                raise ValueError(f"goal: divisions contains {name!r}, which is not an entrant{hint}")
         if listed and (rest := [name for name in names if name not in listed]):
             raise ValueError(
                 f"goal: the entrant {rest[0]!r} is in no division. Hint: add it to a list of divisions, or remove "

@@ -235,7 +235,7 @@ _Goal = make_type(
     {
         name: if_any(field.annotation, str(field.description).rstrip(".") + "; missing: not part of the goal")
         for name, field in Goal.model_fields.items()
-        if name != "of"  # cannot be given with --goal
+        if name not in ("of", "divisions")  # cannot be given with --goal
     },
     "What a night shall find out.",
 )

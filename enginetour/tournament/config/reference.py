@@ -165,7 +165,8 @@ def _alternatives(entry: _Schema, schema: _Schema) -> list[_Schema]:
 
 
 def _items(entry: _Schema, schema: _Schema) -> list[_Schema]:
-    return _alternatives(entry["items"], schema) if "items" in entry else [{}]
+    items = entry.get("prefixItems", [entry["items"]] if "items" in entry else [{}])
+    return [kind for item in items for kind in _alternatives(item, schema)]
 
 
 def _type(kind: _Schema, schema: _Schema) -> str:
