@@ -15,7 +15,7 @@ import click
 
 from enginetour.cli.options import PATH, count_option, database_option
 from enginetour.cli.printing import is_live_terminal
-from enginetour.model.errors import UsageRefused
+from enginetour.model.errors import LeagueFound, UsageRefused
 from enginetour.store.address import Address, database_of, results_of, workspace_of
 from enginetour.tournament.executor import LocalExecutor, probe_executor
 
@@ -50,7 +50,7 @@ def run(
     accept_change: bool,
     plain: bool,
 ) -> int:
-    """Start the tournament of the file CONFIG, or resume it.
+    """Start the tournament or the league of the file CONFIG, or resume it.
 
     Ctrl-C stops after the games in progress. A second Ctrl-C stops at once;
     the next run replays the interrupted games. After the time of --stop-at,
@@ -64,17 +64,35 @@ def run(
     """
     until = stop_time(stop_at) if stop_at is not None else None
     live = is_live_terminal() and not plain
-    with _starting(config, db, concurrency, new=new, here=executor is None) as start:
-        from enginetour.cli.session import Run
+    try:
+        with _starting(config, db, concurrency, new=new, here=executor is None) as start:
+            from enginetour.cli.session import Run
 
-        run = Run(
-            *(start.plan, db, start.executor, start.begun, start.signals),
-            new=new,
-            accept_change=accept_change,
-            live=live,
-            cluster=executor,
-        )
-        return run.go(concurrency, force=force, most_games=max_games, until=until, strict=fail_on is not None)
+            run = Run(
+                *(start.plan, db, start.executor, start.begun, start.signals),
+                new=new,
+                accept_change=accept_change,
+                live=live,
+                cluster=executor,
+            )
+            return run.go(concurrency, force=force, most_games=max_games, until=until, strict=fail_on is not None)
+    except LeagueFound as found:
+        if new or executor is not None:
+            step = f"begin the next season with enginetour season next {config}" if new else "leagues use this machine"
+            raise UsageRefused(
+                "is not possible for a league", place="--new" if new else "--executor", step=step
+            ) from found
+    from enginetour.cli.season import play_league
+
+    return play_league(
+        config,
+        db,
+        concurrency=concurrency,
+        max_games=max_games,
+        until=until,
+        accept_change=accept_change,
+        force=force,
+    )
 
 
 @click.command()

@@ -79,6 +79,10 @@ class InputRefused(TourError):
     exit_code = 3
 
 
+class LeagueFound(InputRefused):
+    """A file describes a league where a tournament was expected."""
+
+
 class EngineRefused(TourError):
     """An engine cannot play in this tournament; this was found before game 1."""
 

@@ -39,7 +39,7 @@ from enginetour.store.codecs import (
 )
 
 APPLICATION_ID = 0x456E5472  # "EnTr", in the header of every SQLite file of enginetour (SQLite file format 1.3.17)
-SCHEMA_VERSION = 8  # user_version in the same header; each change of the tables needs a new version in `schema`
+SCHEMA_VERSION = 9  # user_version in the same header; each change of the tables needs a new version in `schema`
 
 METADATA = SQLModel.metadata
 PARTIAL = "where"  # key of a partial index's condition in its `info`; `migrations` sets the condition for the dialect
@@ -486,6 +486,22 @@ class EditionRow(EditionHead, table=True):
     id: int = _key(about="number of the edition in the database")
 
 
+class SeasonRow(Row, table=True):
+    """One season of a league: its rules and the places of the engines. It is never changed."""
+
+    __tablename__ = "seasons"
+    __table_args__ = (UniqueConstraint("league", "number"),)
+    id: int = _key(about="number of the season in the database")
+    league: str = Field(description="name of the league")
+    number: int = Field(description="number of the season, from 1")
+    created_unix: float = Field(description="time at which it was created, in seconds since 1970 UTC")
+    version: str = Field(description="version of enginetour that created the season")
+    rules: dict[str, Any] = Field(sa_type=Json(), description="the section [league] of the league file")
+    places: dict[str, Any] = Field(
+        sa_type=Json(), description="divisions with their engines, qualifier, waiting engines, and moves with reasons"
+    )
+
+
 OTHER_POOL = "other pool"  # marks an engine whose pool has a different zero point than in the previous edition
 
 
@@ -544,6 +560,7 @@ PAIR_COUNTS, RATING_REVISIONS, RATING_EVENTS = (
     row.__table__ for row in (PairCountRow, RatingRevisionRow, RatingEventRow)
 )
 IMPORTS, IMPORTED_GAMES = ImportRow.__table__, ImportedGameRow.__table__
+SEASONS = SeasonRow.__table__
 LISTS, EDITIONS, EDITION_LINES = ListRow.__table__, EditionRow.__table__, EditionLineRow.__table__
 
 NEXT_POSITION = select(func.coalesce(func.max(EVENTS.c.position), 0) + 1).where(EVENTS.c.tournament == bindparam("t"))

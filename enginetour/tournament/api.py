@@ -604,11 +604,20 @@ class Run:
             made.progress.take(scheduler)
         return status_json(made.progress, self.state)
 
-    def stop(self, *, now: bool = False) -> None:
-        """Start no new games. If `now` is true, also drop the games in progress; the next run plays them again."""
+    def stop(self, *, now: bool = False, grace: float | None = None) -> None:
+        """Start no new games. If `now` is true, also drop the games in progress; the next run plays them again.
+
+        With `grace`, games in progress are dropped after this number of seconds.
+        """
         self._stopping = "now" if now else self._stopping or "finish"
         if (scheduler := self._scheduler) is not None:
-            scheduler.inbox.put(lambda: scheduler.stop(now=now))
+            scheduler.inbox.put(lambda: scheduler.stop(now=now, grace=grace))
+
+    def resize(self, concurrency: int) -> None:
+        """Change the number of concurrent games; games in progress are played to their ends."""
+        self._slots = concurrency
+        if (scheduler := self._scheduler) is not None:
+            scheduler.inbox.put(lambda: scheduler.resize(concurrency))
 
     def play(self) -> str:
         """Play until the tournament ends or is stopped, and return the last `state`. A run plays only once.
@@ -634,7 +643,7 @@ class Run:
             probe_executor(results_of(path.resolve().parent, address), start=True) as executor,
             rows_of_others(address),
         ):
-            plan = prepare(path, address, resumes=not self._new)
+            plan = prepare(self.tournament.config, address, resumes=not self._new)
             settings = plan.config.play
             slots = self._slots or settings.concurrency
             if settings.affinity is True:
@@ -670,6 +679,8 @@ class Run:
 
     def _ready(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
+        if self._slots not in (None, scheduler.slots):
+            self.resize(self._slots or scheduler.slots)
         if self._stopping:
             self.stop(now=self._is_hard())
 

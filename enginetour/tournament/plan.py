@@ -212,22 +212,24 @@ class Plan:
         return side_of(self.config, spec, section)
 
 
-def prepare(path: Path, db: Address | None, *, resumes: bool = False, workspace: Path | None = None) -> Plan:
-    """Read a configuration and find everything that it refers to. Nothing is written.
+def prepare(source: Path | Config, db: Address | None, *, resumes: bool = False, workspace: Path | None = None) -> Plan:
+    """Find everything that a configuration refers to. Nothing is written.
 
     Errors contain the place and the next step. The openings of a large book are checked later, by `refuse_openings`.
 
     Args:
-        path: The configuration file.
+        source: The configuration, or its file.
         db: Address of the database; None for the default of the workspace.
         resumes: Whether to omit an entrant that has withdrawn and whose engine cannot be found.
         workspace: Directory whose engine files are used; None for the workspace of the configuration.
     """
     try:
-        config = load.load(path)
+        config = load.load(source) if isinstance(source, Path) else source
     except UnknownName as error:
-        _refuse_missing(path, error.tournament, db)
+        assert isinstance(source, Path)
+        _refuse_missing(source, error.tournament, db)
         raise
+    path = config.path
     folder = config.path.resolve().parent
     workspace = workspace or workspace_of(folder)
     registry = of_workspace(workspace)

@@ -28,7 +28,7 @@ from enginetour.web import schemas as web_schemas
 from tests.cli.test_games import broken
 from tests.support.databases import meddled, older
 from tests.support.network import Stage, move, start
-from tests.support.tournaments import FOUR, THREE, config, running, tour
+from tests.support.tournaments import FOUR, THREE, config, league, running, tour
 
 TESTS = Path(__file__).parents[1]
 BUBBLES = TESTS / "golden" / "bubble"
@@ -155,6 +155,7 @@ CASES = {
         "!machines": "machines",
         "finish": "finish",
     },
+    "seasons": {"season": "season", "season show 1": "season show"},
     "cluster": {"machines -t league": "machines"},
     "crashing": {
         "standings --engines": "standings --engines",
@@ -196,6 +197,10 @@ def world(name: str, folder: Path) -> Iterator[None]:
             kept.callback(stage.store.close)
             stage.playing = [start(round=1, encounter=1, leg=1, handicap=0, **PLAYING) | move(1)]
             kept.enter_context(stage.running())
+        elif name == "seasons":
+            path = league(folder, "playoff = { games = 2 }")
+            tour(folder, "run", path.name)
+            tour(folder, "season", "next", path.name)
         elif name == "crashing":
             tour(folder, "run", str(broken(folder)))
         elif name in ("stopped", "begun"):

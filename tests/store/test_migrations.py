@@ -36,6 +36,7 @@ from enginetour.store.check import inspect
 from enginetour.store.database import Database, lock_of, schema_version
 from enginetour.store.schema.versions.schema_7 import ADDED
 from enginetour.store.schema.versions.schema_8 import RENAMED
+from enginetour.store.schema.versions.schema_9 import ADDED as NEW_TABLES
 from enginetour.store.tables import SCHEMA_VERSION
 from enginetour.store.tournaments import Store
 from enginetour.tournament.config.load import load
@@ -135,6 +136,7 @@ def test_an_upgrade_keeps_every_cell(tmp_path: Path, name: str) -> None:
     assert (made.before, made.after, made.backup) == (6, SCHEMA_VERSION, f"{path}.schema-6")
     assert tables_of(Path(f"{path}.schema-6")) == before
     after = tables_of(path)
+    assert [after.pop(table) for table in NEW_TABLES] == [[]]
     assert after.keys() == before.keys()
     for table, rows in after.items():
         for old, row in zip(before[table], rows, strict=True):

@@ -64,6 +64,7 @@ from enginetour.store.games import TournamentReader, recounted, versions_counts
 from enginetour.store.imports import Imported, export_titles, import_games
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
+from enginetour.store.schema.versions.schema_9 import ADDED as NEW_TABLES
 from enginetour.store.tables import (
     EVENTS,
     IMPORTED_GAMES,
@@ -959,7 +960,7 @@ def older_on_server(server: Server, folder: Path, name: str = "interrupted") -> 
     url = server.schema()
     server.ask_there(url, (OLDER / "postgresql.sql").read_text("utf-8"))
     with closing(sqlite3.connect(older(folder / f"{name}.recorded", name))) as raw, psycopg.connect(url) as there:
-        for table in METADATA.sorted_tables:
+        for table in (table for table in METADATA.sorted_tables if table.name not in NEW_TABLES):
             found = raw.execute(f'SELECT * FROM "{table.name}"')
             columns = [column[0] for column in found.description]
             names, marks = ", ".join(f'"{one}"' for one in columns), ", ".join(["%s"] * len(columns))

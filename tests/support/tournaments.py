@@ -800,6 +800,32 @@ def quick(
     return config(folder, (), system, settings, entrants + more, name=name, tc="60+1", play=play)
 
 
+SEVEN = ("Ada", "Bea", "Cid", "Dot", "Eve", "Fay", "Gus")
+DIVISIONS = """
+[[league.divisions]]
+name = "Premier"
+size = 3
+format = { system = "roundrobin" }
+
+[[league.divisions]]
+name = "First"
+size = 3
+format = { system = "roundrobin", cycles = 2 }
+play = { max_moves = 90 }
+"""
+
+
+def league(folder: Path, rules: str = "", divisions: str = DIVISIONS, names: tuple[str, ...] = SEVEN) -> Path:
+    """Write a league of scripted engines; the engines without a knight lose."""
+    (folder / "suite.epd").write_text(BOOK)
+    words = [f'[league]\nname = "Mini"\n{rules}\n{divisions}\n[play]\ntc = "60+1"\nconcurrency = 2\n']
+    words.append('openings = { file = "suite.epd" }\n[report]\nwrite = false\n')
+    words += [scripted(name, "cecp" if number % 2 else "uci") for number, name in enumerate(names)]
+    path = folder / "league.toml"
+    path.write_text("".join(words))
+    return path
+
+
 # Thousands of random, mutated and malicious requests to a running tournament.
 
 # Valid requests. An engine leaves or joins once, and no request ends the run.

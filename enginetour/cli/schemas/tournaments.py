@@ -163,6 +163,65 @@ _Machine = make_type(
 )
 
 
+_SeasonLine = make_type(
+    "SeasonLine",
+    {
+        "rank": about(int | None, "place in the table; null: the engine left"),
+        "name": about(str, "name of the engine"),
+        "points": about(float, "points"),
+        "games": about(int, "number of games"),
+        "zone": about(str, "what the place means, such as promotion or relegation, or why the engine left"),
+    },
+    "An engine in the table of a division.",
+)
+_Division = make_type(
+    "Division",
+    {
+        "name": about(str, "name of the division"),
+        "size": about(int, "number of places"),
+        "tournament": about(str, "name of its tournament"),
+        "state": about(str, "not begun, the number of games, or finished"),
+        "table": list_of(_SeasonLine, "the engines, best first"),
+    },
+    "A division of a season.",
+)
+_OtherStage = make_type(
+    "LeagueTournament",
+    {
+        "kind": about(Literal["qualifier", "cross", "playoff"], "what it decides"),
+        "tournament": about(str, "name of the tournament"),
+        "state": about(str, "not begun, the number of games, or finished"),
+        "engines": about(list[str], "the engines; empty while they are not known"),
+    },
+    "A tournament of a season that is not a division.",
+)
+_Move = make_type(
+    "SeasonMove",
+    {
+        "engine": about(str, "name of the engine"),
+        "kind": about(
+            Literal["promoted", "relegated", "enters", "version", "leaves", "waits"], "what happens to the engine"
+        ),
+        "source": about(str, "division of the season before; empty: none"),
+        "target": about(str, "division of this season; empty: none"),
+        "why": about(str, "reason"),
+    },
+    "What happens to an engine between two seasons.",
+)
+_Season = document(
+    "Season",
+    "A season of a league.",
+    {
+        "league": about(str, "name of the league"),
+        "season": about(int, "number of the season, from 1"),
+        "created_unix": about(float, "time at which it was created, in seconds since 1970 UTC"),
+        "finished": about(bool, "whether all its games have been played"),
+        "divisions": list_of(_Division, "the divisions, from top to bottom"),
+        "others": list_of(_OtherStage, "qualifier, matches between divisions, and playoffs"),
+        "waiting": about(list[str], "engines that wait for a place"),
+        "moves": list_of(_Move, "how the season follows from the season before"),
+    },
+)
 DOCUMENTS: Mapping[str, type[BaseModel]] = {
     "status": shared.Status,
     "forecast": shared.Forecast,
@@ -187,6 +246,7 @@ DOCUMENTS: Mapping[str, type[BaseModel]] = {
             "said": if_any(list[_Machine], "the machines; missing: an error"),  # type: ignore[valid-type]
         },
     ),
+    **dict.fromkeys(("season", "season show"), _Season),
     "standings": shared.Standings,
     "standings FILE": make_type(
         "FileStandings",

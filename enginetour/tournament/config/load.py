@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
 from enginetour.interop.toml import known_keys, line_of_key, read_toml, validation_error
-from enginetour.model.errors import InputRefused, did_you_mean, suggest
+from enginetour.model.errors import InputRefused, LeagueFound, did_you_mean, suggest
 from enginetour.model.plugins import Registry, UnknownName, plugins_used
 from enginetour.model.renamed import RenamedKey, rename_keys, system_name
 from enginetour.openings.choice import READERS
@@ -86,6 +86,7 @@ def suggest_key(path: tuple[str | int, ...], known: Collection[str], sections: M
     return f", did you mean this key under [{having[0]}]?" if having else ""
 
 
+_Keys = tuple[str | int, ...]
 _SECTIONS = ("tournament", "format", "play", "ratings", "notify", "report", "defaults", "entrants")
 # Keys of [play] that may change on resume: they control the run and do not change the results of games.
 _CHANGEABLE = {
@@ -125,6 +126,8 @@ class Config(BaseModel):
     text: str
     format_options: Any = None
     notices: tuple[str, ...] = ()
+    # Keys of this configuration that the file contains in another place, because the file describes a league.
+    written: dict[_Keys, _Keys] = {}
 
     @property
     def system(self) -> str:
@@ -150,15 +153,23 @@ class Config(BaseModel):
             number = keys[1] if isinstance(keys[1], int) else None
             while number is not None and number not in heirs:
                 if self._is_written("entrants", number, key):
-                    return _at(self.path, self.text, ("entrants", number, key))
+                    return _at(self.path, self.text, self._in_file("entrants", number, key))
                 heirs.append(number)
                 number = self.heritage(number)
             if self._is_written("defaults", key):
                 keys = ("defaults", key)
-        return _at(self.path, self.text, keys)
+        return _at(self.path, self.text, self._in_file(*keys))
 
     def _is_written(self, *keys: str | int) -> bool:
-        return line_of_key(self.text, keys) != line_of_key(self.text, keys[:-1])
+        place = self._in_file(*keys)
+        return line_of_key(self.text, place) != line_of_key(self.text, place[:-1])
+
+    def _in_file(self, *keys: str | int) -> _Keys:
+        """Return the place of a key in the file."""
+        for length in range(len(keys), 0, -1):
+            if (place := self.written.get(keys[:length])) is not None:
+                return (*place, *keys[length:])
+        return keys
 
     def heritage(self, number: int) -> int | None:
         """Return the number of the entrant from which an entrant inherits, or None."""
@@ -215,18 +226,39 @@ def slug(name: str) -> str:
 
 def load(path: Path) -> Config:
     """Read and validate a configuration. Raise InputRefused with the file, the line and the allowed values."""
+    table, text, notices = read_current(path)
+    if "league" in table:
+        step = f"play it with enginetour run {path}, then use the names of its tournaments"
+        raise LeagueFound("describes a league, not a tournament", place=_at(path, text, ("league",)), step=step)
+    notices = (*notices, *_system_notice(path, text, table.get("format")))
+    _refuse_unknown_sections(path, text, table)
+    config = validated(path, text, table, notices)
+    for number, entrant in enumerate(config.entrants):
+        if entrant.replaces is not None:
+            place = config.at("entrants", number, "replaces")
+            raise InputRefused("replaces is only for a league", place=place, step="remove it, or use inherit")
+    return config
+
+
+def read_current(path: Path) -> tuple[dict[str, Any], str, tuple[str, ...]]:
+    """Read a file. Return its table and text with current keys, and a notice for each previous key."""
     table, text = read_toml(path, "a configuration", step="enginetour init writes one", named=True)
     table, renamed = rename_keys(table)
     _refuse_both(path, text, renamed)
-    notices = (*_rename_notices(path, text, renamed), *_system_notice(path, text, table.get("format")))
-    text = _with_current_keys(text, renamed)
-    _refuse_unknown_sections(path, text, table)
+    return table, _with_current_keys(text, renamed), _rename_notices(path, text, renamed)
+
+
+def validated(path: Path, text: str, table: dict[str, Any], notices: Sequence[str]) -> Config:
+    """Validate the table of a configuration.
+
+    Entrants get the settings that they inherit and those of ``[defaults]``.
+    """
     scale = _scale(path, text, table)
     if scale is not None:
         table["tournament"] = {**table["tournament"], "rating_scale": scale}
     try:
-        options = _format_options(path, text, table.get("format"), scale)
-        read = {**table, "path": path, "text": text, "format_options": options, "notices": notices}
+        options = format_options(path, text, table.get("format"), scale)
+        read = {**table, "path": path, "text": text, "format_options": options, "notices": tuple(notices)}
         config = Config.model_validate(read)
     except UnknownName as error:
         error.tournament = str(table["tournament"].get("name", ""))
@@ -346,15 +378,16 @@ def _suggestion(keys: tuple[str | int, ...], known: Collection[str]) -> str:
     return suggest_key(keys, known, {name: known_keys(Config, (name,)) for name in _SECTIONS})
 
 
-def _format_options(path: Path, text: str, table: object, scale: object) -> Any:
+def format_options(path: Path, text: str, table: object, scale: object, under: _Keys = ("format",)) -> Any:
+    """Return the validated settings of a format; `under` is the place of its table in the file."""
     if not isinstance(table, dict) or "system" not in table:
         known = ", ".join(sorted(SYSTEMS))
-        raise InputRefused(f'[format] needs system = "..."; known: {known}', place=_at(path, text, ("format",)))
+        raise InputRefused(f'[format] needs system = "..."; known: {known}', place=_at(path, text, under))
     system = table["system"]
     if not isinstance(system, str) or system_name(system) not in SYSTEMS:
         what = f"unknown format {system!r}{suggest(str(system), SYSTEMS)}"
         step = "list the formats: enginetour systems"
-        raise UnknownName(what, place=_at(path, text, ("format", "system")), step=step)
+        raise UnknownName(what, place=_at(path, text, (*under, "system")), step=step)
     model = options_model(system_name(system))
     settings = {key: value for key, value in table.items() if key != "system"}
     if scale == "go" and "base" in model.model_fields:
@@ -362,7 +395,7 @@ def _format_options(path: Path, text: str, table: object, scale: object) -> Any:
     try:
         return model.model_validate(settings)
     except ValidationError as error:
-        raise validation_error(error, path, text, model, under=("format",), meant=_suggestion) from None
+        raise validation_error(error, path, text, model, under=under, meant=_suggestion) from None
 
 
 def _at(path: Path, text: str, keys: tuple[str | int, ...]) -> str:

@@ -35,7 +35,8 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True, allow_inf_nan=False)
 
 
-def _printable(text: str | None) -> str | None:
+def printable(text: str | None) -> str | None:
+    """Return a text. Raise ValueError if it has unprintable characters, or spaces at the beginning or end."""
     if text is not None and (not text.isprintable() or text != text.strip()):
         raise ValueError("must be printable text without spaces at the beginning or end")
     return text
@@ -203,6 +204,10 @@ class EntrantSection(DefaultsSection, _SourceSection):
         description="Another entrant, by its name or engine id. Its settings, except name, new and rating, are the "
         "defaults of this entrant.",
     )
+    replaces: _Name | None = Field(
+        default=None,
+        description="In a league: the name of its previous version, whose place it takes in the next season.",
+    )
     new: bool = Field(default=False, description="Whether the entrant is a newcomer without a known rank.")
     rating: float | None = Field(
         default=None,
@@ -218,7 +223,7 @@ class EntrantSection(DefaultsSection, _SourceSection):
         default="",
         description="Origin of the engine. Some formats avoid pairs of entrants with the same origin.",
     )
-    _name = field_validator("name", "family", "origin")(_printable)
+    _name = field_validator("name", "family", "origin")(printable)
 
     @field_validator("rating", mode="before")
     @classmethod
@@ -262,7 +267,9 @@ class EntrantSection(DefaultsSection, _SourceSection):
         but cannot be used without a name.
         """
         own = _SOURCES if any(getattr(self, key) for key in _SOURCES) else ()
-        return self._with(other, other.model_fields_set - {"name", "inherit", "new", "rating", *own})._checked()
+        return self._with(
+            other, other.model_fields_set - {"name", "inherit", "replaces", "new", "rating", *own}
+        )._checked()
 
     def _with(self, other: DefaultsSection, keys: Iterable[str]) -> EntrantSection:
         own, found = self.model_fields_set, dict[str, Any]()
@@ -311,7 +318,7 @@ def check_tags(tags: Mapping[str, str]) -> None:
             raise ValueError(f"a name must be a capital letter, then letters, digits and _ (found {name!r})")
         if name.casefold() in own or is_odds_tag(name.encode()):
             raise ValueError(f"enginetour writes the tag {name} itself; choose another name")
-        if _printable(value) == "" or len(name) + len(json.dumps(value, ensure_ascii=False)) + 3 > _LONGEST_TAG:
+        if printable(value) == "" or len(name) + len(json.dumps(value, ensure_ascii=False)) + 3 > _LONGEST_TAG:
             raise ValueError(f"the value of {name} must have 1 to {_LONGEST_TAG - len(name) - 5} characters")
 
 
@@ -521,7 +528,7 @@ class TournamentSection(_Section):
         'Default: "file", and "rating" for later editions.',
     )
     rating_scale: Scale | None = Field(default=None, description="Scale of the entrants' ratings. Default: unknown.")
-    _name = field_validator("name")(_printable)
+    _name = field_validator("name")(printable)
 
     @field_validator("order")
     @classmethod

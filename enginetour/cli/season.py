@@ -1,0 +1,185 @@
+"""Leagues: play a season, show it, and begin the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Timer
+from time import time
+from typing import TYPE_CHECKING
+
+import click
+
+from enginetour.cli.options import COUNTED, PATH, database_option, open_store, quote_command
+from enginetour.cli.output import Console, SignalState, discard_output, nonblocking_output
+from enginetour.cli.printing import echo, output_form, output_options, print_sheet, print_text, width
+from enginetour.model.errors import UsageRefused
+from enginetour.reports.sheet import render
+from enginetour.store.address import Address, database_of
+
+if TYPE_CHECKING:
+    from enginetour.tournament.league import LeagueRun
+
+_FAILED_CODE, _BLOCKED_CODE, _ENOUGH_CODE = 1, 4, 8
+# Events of a tournament that are printed.
+_RESULTS = frozenset({"game", "finished"})
+_MESSAGES = frozenset({"incident", "suspended", "withdrawn", "paused", "resumed", "disk-low", "trouble", "stopped"})
+
+
+def play_league(
+    path: Path,
+    db: Address | None,
+    *,
+    concurrency: int | None,
+    max_games: int | None,
+    until: float | None,
+    accept_change: bool,
+    force: bool,
+) -> int:
+    """Start or resume the newest season of a league, and return the exit code.
+
+    Args:
+        path: the league file.
+        db: the database; None for that of the workspace.
+        concurrency: number of concurrent games; None for that of the file.
+        max_games: stop after this number of games.
+        until: start no new games after this time (UTC seconds).
+        accept_change: resume although an engine has changed.
+        force: allow more concurrent games than processors.
+    """
+    from enginetour.tournament.league import LeagueRun, read_league
+
+    database = database_of(path.resolve().parent, db)
+    console, signals = Console(), SignalState()
+
+    def tell(text: str) -> None:
+        console.try_to(lambda: echo(text, err=True))
+
+    def show(event: Mapping[str, object]) -> None:
+        text = str(event["text"])
+        if event["event"] in _RESULTS:
+            console.try_to(lambda: echo(text))
+        elif event["event"] in _MESSAGES:
+            tell(text)
+
+    run = LeagueRun(
+        read_league(path), database, show, tell, concurrency, max_games, accept_change=accept_change, force=force
+    )
+    again = quote_command("run", path, db=db)
+    signals.last_line = f"stopped; {again} resumes it"
+    signals.act = lambda: run.stop(now=signals.is_hard())
+    with signals.noting(), nonblocking_output(lambda: bool(signals)):
+        try:
+            return _play(run, console, signals, quote_command("season", "next", path, db=db), again, until)
+        finally:
+            discard_output()
+
+
+def _play(
+    run: LeagueRun, console: Console, signals: SignalState, following: str, again: str, until: float | None
+) -> int:
+    from enginetour.tournament.scheduler import RunEnd
+
+    timer = Timer(max(0.0, until - time()), run.stop) if until is not None else None
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        end = run.play()
+    finally:
+        if timer is not None:
+            timer.cancel()
+    if not signals.is_hard():
+        console.try_to(lambda: _print_season(run.database, run.league.name))
+    if end is RunEnd.FINISHED:
+        console.echo(f"the season has ended; {following} begins the next one")
+        return 0
+    console.echo(f"the season has not ended; {again} resumes it")
+    if signals:
+        return signals.code
+    codes = {RunEnd.FAILED: _FAILED_CODE, RunEnd.BLOCKED: _BLOCKED_CODE, RunEnd.BUSY: _BLOCKED_CODE}
+    return codes.get(end, _ENOUGH_CODE)
+
+
+def _print_season(database: Address, league: str) -> None:
+    from enginetour.reports.league import season_sheet
+    from enginetour.store.database import database_exists
+    from enginetour.store.seasons import newest_season
+    from enginetour.store.tournaments import Store
+
+    if database_exists(database):
+        with Store.open(database, create=False, readonly=True) as store:
+            if (book := newest_season(store, league)) is not None:
+                click.echo(f"\n{render(season_sheet(book), width())}", nl=False)
+
+
+@click.group(invoke_without_command=True)
+@database_option
+@output_options
+@click.pass_context
+def season(ctx: click.Context, db: Address | None) -> None:
+    """Show the newest season of a league, or begin the next one.
+
+    Example: enginetour season next league.toml
+    """
+    if ctx.invoked_subcommand is not None:
+        typed = ctx.get_parameter_source("db") is click.core.ParameterSource.COMMANDLINE
+        if typed or output_form() != "text":
+            raise UsageRefused("options must follow the subcommand", place=f"season {ctx.invoked_subcommand}")
+        return
+    _show(db, None, None)
+
+
+@season.command(name="show")
+@click.argument("number", type=COUNTED, required=False)
+@click.option("--league", metavar="NAME", show_default="that with the newest season", help="Name of the league.")
+@database_option
+@output_options
+def show_season(number: int | None, league: str | None, db: Address | None) -> None:
+    """Show a season: tables with zones, games to come, and moves.
+
+    Without NUMBER, the newest season is shown.
+
+    Example: enginetour season show 1
+    """
+    _show(db, number, league)
+
+
+def _show(db: Address | None, number: int | None, league: str | None) -> None:
+    from enginetour.reports.league import moves_sheet, season_json, season_sheet
+    from enginetour.store.seasons import SeasonBook, league_of, seasons_of
+
+    with open_store(db) as store:
+        name = league_of(store, league)
+        found = seasons_of(store, name)
+        if number is not None and number > len(found):
+            raise UsageRefused(f"season {number} of {name} does not exist", step=f"use 1 to {len(found)}")
+        book = SeasonBook(store, found[(number or len(found)) - 1])
+        print_sheet(season_sheet(book), season_json(book))
+        if output_form() == "text" and book.stored.season.moves:
+            print_text("\n" + render(moves_sheet(book.stored), width()))
+
+
+@season.command(name="next")
+@click.argument("config", type=PATH)
+@database_option
+def next_season(config: Path, db: Address | None) -> None:
+    """Write the next season of the league in the file CONFIG.
+
+    The divisions follow from the results of the season that has ended. The
+    command shows who moves and why. `enginetour run` plays the new season.
+
+    Example: enginetour season next league.toml
+    """
+    from enginetour.reports.league import moves_sheet
+    from enginetour.store.seasons import seasons_of
+    from enginetour.store.tournaments import Store
+    from enginetour.tournament.league import begin_season, read_league
+
+    league = read_league(config)
+    database = database_of(config.resolve().parent, db)
+    number = begin_season(league, database, lambda text: echo(text, err=True))
+    with Store.open(database, create=False, readonly=True) as store:
+        made = seasons_of(store, league.name)[-1]
+    print_text(render(moves_sheet(made), width()))
+    echo(f"season {number} of {league.name} is ready; {quote_command('run', config, db=db)} plays it")

@@ -1,0 +1,411 @@
+"""League: the divisions of a season, and who is promoted or relegated at its end.
+
+A season follows from the season before, its tables, its playoffs, and the engines that the league has now. Places are
+filled from the top division to the last one, so the size of every division holds:
+
+1. At each border, the last `promote` engines of the upper table and the first `promote` engines of the lower table
+   change places. An engine that left during the season counts as the last of its table.
+2. The next `playoff` engines on both sides of the border play matches. The winner gets the place in the upper division.
+3. A free place is filled by the next engine of the table below. If a division has too many engines, the last of its
+   table moves down.
+4. The engines that wait for a place enter the last division, up to `entries` per season, or play a qualifier for these
+   places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+Entry = Literal["bottom", "qualifier", "rating"]
+Kind = Literal["promoted", "relegated", "enters", "version", "leaves", "waits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of a league.
+
+    Attributes:
+        names: names of the divisions, from top to bottom.
+        sizes: number of engines in each division.
+        promote: number of engines that move up and down at each border, from the top border to the bottom border.
+        playoff: number of playoff matches at each border.
+        new: how waiting engines enter: at the bottom, by a qualifier, or in the division that their rating suggests.
+        entries: largest number of engines that enter the last division per season, in addition to its free places.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    promote: tuple[int, ...] = ()
+    playoff: tuple[int, ...] = ()
+    new: Entry = "bottom"
+    entries: int = 0
+
+    def fault(self) -> tuple[str, int]:
+        """Return the first contradiction of the rules and the number of its division, or "" and 0."""
+        for place, (name, size) in enumerate(zip(self.names, self.sizes, strict=True)):
+            down, up = self.moving(place), self.moving(place - 1)
+            if place == len(self.sizes) - 1:
+                down = self.entries
+            if up + down > size:
+                what = f"{up} engines of {name} may move up and {down} may move down, but its size is {size}"
+                return what, place
+        return "", 0
+
+    def moving(self, border: int) -> int:
+        """Return the number of engines that may change places at the border below a division."""
+        return self.promote[border] + self.playoff[border] if 0 <= border < len(self.promote) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What happens to an engine between two seasons.
+
+    `source` and `target` are names of divisions, or "" outside of all divisions. `why` is the reason for users.
+    """
+
+    engine: str
+    kind: Kind
+    source: str
+    target: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Season:
+    """The places of a season.
+
+    Attributes:
+        divisions: engines of each division, in starting order, without the places that the qualifier decides.
+        open: number of places of each division that the qualifier decides.
+        qualifier: engines that play the qualifier, in starting order; empty if there is none.
+        waiting: engines without a place that do not play, first in the queue first.
+        moves: how the season follows from the season before.
+    """
+
+    divisions: tuple[tuple[str, ...], ...]
+    open: tuple[int, ...]
+    qualifier: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    moves: tuple[Move, ...] = ()
+
+    def settled(self, qualifier: Sequence[str]) -> Season:
+        """Return the season with the places that the table of the qualifier decides, best first.
+
+        Engines of the qualifier that are not in its table have left it.
+        """
+        rest, divisions = list(qualifier), list[tuple[str, ...]]()
+        for present, places in zip(self.divisions, self.open, strict=True):
+            divisions.append((*present, *rest[:places]))
+            del rest[:places]
+        return replace(
+            self,
+            divisions=tuple(divisions),
+            open=(0,) * len(divisions),
+            qualifier=(),
+            waiting=(*rest, *self.waiting),
+        )
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """All engines of the league in this season."""
+        return (*(name for division in self.divisions for name in division), *self.qualifier, *self.waiting)
+
+
+@dataclass(frozen=True, slots=True)
+class SeasonResult:
+    """The results of a season.
+
+    Attributes:
+        tables: final table of each division, best first, with the engines that took a place during the season and
+            without those that left it.
+        playoffs: for each border, the playoff matches as (upper engine, lower engine, whether the lower engine won).
+        left: engines that left the season, with the reason.
+    """
+
+    tables: tuple[tuple[str, ...], ...]
+    playoffs: Mapping[int, Sequence[tuple[str, str, bool]]] = field(default_factory=dict)
+    left: Mapping[str, str] = field(default_factory=dict)
+
+
+def first_season(rules: Rules, ranked: Sequence[str], *, qualifier: bool = False) -> Season:
+    """Return the first season from a list of engines, best first; raise ValueError if there are too few.
+
+    With a `qualifier`, all engines play it for all places.
+    """
+    wanted = sum(rules.sizes)
+    if len(ranked) < wanted:
+        raise ValueError(
+            f"the divisions need {wanted} engines (found {len(ranked)}). Hint: add entrants or reduce sizes"
+        )
+    if qualifier:
+        return Season(((),) * len(rules.sizes), rules.sizes, qualifier=tuple(ranked))
+    rest, divisions = list(ranked), list[list[str]]()
+    for size in rules.sizes:
+        divisions.append(rest[:size])
+        del rest[:size]
+    moves = {
+        name: Move(name, "enters", "", title, f"number {ranked.index(name) + 1} of the starting list")
+        for title, division in zip(rules.names, divisions, strict=True)
+        for name in division
+    }
+    rules = rules if rules.new == "qualifier" else replace(rules, entries=0)  # the order of the list decides
+    return _entered(rules, divisions, rest, moves)
+
+
+def playoff_pairs(rules: Rules, tables: Sequence[Sequence[str]], border: int) -> tuple[tuple[str, str], ...]:
+    """Return the playoff matches at the border below a division, as (upper engine, lower engine).
+
+    The best of the upper engines meets the last of the lower engines, and so on.
+    """
+    count = rules.playoff[border] if border < len(rules.playoff) else 0
+    upper, lower = tables[border], tables[border + 1]
+    down = _relegated(rules, border, len(upper))
+    above = upper[max(0, len(upper) - down - count) : len(upper) - down]
+    below = lower[rules.promote[border] : rules.promote[border] + count]
+    pairs = min(len(above), len(below))
+    return tuple(zip(above[len(above) - pairs :], reversed(below[:pairs]), strict=True)) if pairs else ()
+
+
+def zones(rules: Rules, tier: int, places: int) -> list[str]:
+    """Return what each place of a division's table means, from the first place to the last; "" without a meaning."""
+    found = [""] * places
+    if tier > 0:
+        up = rules.promote[tier - 1]
+        for place in range(min(places, rules.moving(tier - 1))):
+            found[place] = "promotion" if place < up else "playoff for promotion"
+    if tier < len(rules.names) - 1:
+        down = _relegated(rules, tier, places)
+        for place in range(min(places, down + rules.playoff[tier])):
+            found[places - 1 - place] = "relegation" if place < down else "playoff against relegation"
+    return found
+
+
+def _relegated(rules: Rules, border: int, present: int) -> int:
+    """Return how many engines of a table move down at the border below it; engines that left are the last of it."""
+    return max(0, rules.promote[border] - max(0, rules.sizes[border] - present))
+
+
+def next_season(
+    rules: Rules,
+    season: Season,
+    result: SeasonResult,
+    engines: Sequence[str],
+    *,
+    versions: Mapping[str, str] = {},
+    ratings: Mapping[str, float] = {},
+) -> Season:
+    """Return the season after a settled season.
+
+    Args:
+        rules: the rules of the new season; sizes may have changed, the number of divisions may not.
+        season: the season that has ended.
+        result: its results.
+        engines: engines that the league has now, in the order in which new ones enter.
+        versions: new engines that take the places of their predecessors, and those predecessors.
+        ratings: prior ratings, for new engines that enter by rating.
+
+    Raises:
+        ValueError: The rules have another number of divisions, there are too few engines, or ratings are missing.
+    """
+    if len(rules.sizes) != len(season.divisions):
+        before, now = len(season.divisions), len(rules.sizes)
+        raise ValueError(f"a league keeps its number of divisions (it was {before}, found {now})")
+    known = _known(season, result)
+    present = {*season.waiting, *(name for table in result.tables for name in table)}  # a place can be inherited
+    heirs = {old: new for new, old in versions.items() if old in present and new in engines and new not in known}
+    return _Succession(rules, season, result, engines, heirs, ratings).season()
+
+
+def _known(season: Season, result: SeasonResult) -> set[str]:
+    """Return the engines that were in the league during a season."""
+    return {*season.engines, *result.left, *(name for table in result.tables for name in table)}
+
+
+class _Succession:
+    """Computes a season from the season before. `heirs` has the new version of an engine by the engine's name."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        season: Season,
+        result: SeasonResult,
+        engines: Sequence[str],
+        heirs: Mapping[str, str],
+        ratings: Mapping[str, float],
+    ) -> None:
+        self.rules, self.ratings = rules, ratings
+        self.versions = {new: f"new version of {old}" for old, new in heirs.items()}
+        self.moves: dict[str, Move] = {}
+        known = _known(season, result)
+        # The tables with the names of new versions; `ranks` also has the engines that are not in the league any more.
+        self.ranks = [[heirs.get(name, name) for name in table] for table in result.tables]
+        self.tables = [[name for name in table if name in engines] for table in self.ranks]
+        self.playoffs = {
+            border: {heirs.get(lower, lower): heirs.get(upper, upper) for upper, lower, won in matches if won}
+            for border, matches in result.playoffs.items()
+        }
+        waited = [heirs.get(name, name) for name in season.waiting]
+        newcomers = [name for name in engines if name not in known and name not in heirs.values()]
+        self.queue = [*(name for name in waited if name in engines), *newcomers]
+        self.newcomers = newcomers
+        for title, division, table in zip(rules.names, season.divisions, result.tables, strict=True):
+            for name in division:
+                if name in result.left:
+                    self.moves[name] = Move(name, "leaves", title, "", result.left[name])
+            self._note_changes(title, table, heirs, engines)
+        self._note_changes("", season.waiting, heirs, engines)
+
+    def _note_changes(self, title: str, names: Sequence[str], heirs: Mapping[str, str], engines: Sequence[str]) -> None:
+        for name in names:
+            if name in heirs:
+                self.moves[heirs[name]] = Move(heirs[name], "version", title, title, self.versions[heirs[name]])
+            elif name not in engines:
+                self.moves[name] = Move(name, "leaves", title, "", "it is not an entrant of the league any more")
+
+    def season(self) -> Season:
+        """Return the new season."""
+        rules, tables = self.rules, self.tables
+        if (found := sum(map(len, tables)) + len(self.queue)) < sum(rules.sizes):
+            what = f"the divisions need {sum(rules.sizes)} engines (found {found})"
+            raise ValueError(f"{what}. Hint: add entrants or reduce sizes")
+        staying = [list(table) for table in tables]
+        arriving = [list[str]() for _ in tables]  # from above, or by rating
+        rising = [list[str]() for _ in tables]  # from below
+        for border in range(len(tables) - 1):
+            for name, why in self._falling(border):
+                self._move(name, border, border + 1, why)
+                staying[border].remove(name)
+                arriving[border + 1].append(name)
+            for name, why in self._climbing(border):
+                self._move(name, border + 1, border, why)
+                staying[border + 1].remove(name)
+                rising[border].append(name)
+        by_rating = self._placed_by_rating()
+        for name, tier in by_rating.items():
+            arriving[tier].append(name)
+        divisions = list[list[str]]()
+        for tier, size in enumerate(rules.sizes):
+            if tier < len(tables) - 1:
+                self._fit(tier, size, staying, arriving, rising)
+            divisions.append([*arriving[tier], *staying[tier], *rising[tier]])
+        return _entered(rules, divisions, self.queue, self.moves, protected=by_rating)
+
+    def _falling(self, border: int) -> Iterator[tuple[str, str]]:
+        """Yield the engines that move down at a border, with the reasons, in the order of the table."""
+        ranks = self.ranks[border]
+        relegated = ranks[len(ranks) - _relegated(self.rules, border, len(ranks)) :]
+        beaten = {upper: lower for lower, upper in self._won(border).items()}
+        for name in self.tables[border]:
+            if name in relegated:
+                yield name, self._place(border, name)
+            elif name in beaten:
+                yield name, f"lost the playoff against {beaten[name]}"
+
+    def _climbing(self, border: int) -> Iterator[tuple[str, str]]:
+        """Yield the engines that move up at a border, with the reasons, in the order of the table."""
+        promoted = self.ranks[border + 1][: self.rules.promote[border]]
+        for name in self.tables[border + 1]:
+            if name in promoted:
+                yield name, self._place(border + 1, name)
+            elif name in self._won(border):
+                yield name, f"won the playoff against {self._won(border)[name]}"
+
+    def _won(self, border: int) -> Mapping[str, str]:
+        """Return the lower engines that won a playoff at a border and are still in the league, with their opponents."""
+        below = self.tables[border + 1]
+        return {lower: upper for lower, upper in self.playoffs.get(border, {}).items() if lower in below}
+
+    def _fit(
+        self, tier: int, size: int, staying: list[list[str]], arriving: list[list[str]], rising: list[list[str]]
+    ) -> None:
+        """Move engines between a division and those below it, so that the division has its size."""
+        title = self.rules.names[tier]
+        while len(arriving[tier]) + len(staying[tier]) + len(rising[tier]) > size:
+            name = (staying[tier] or arriving[tier] or rising[tier]).pop()
+            self._move(name, tier, tier + 1, f"{title} has {size} places")
+            arriving[tier + 1].append(name)
+        while len(arriving[tier]) + len(staying[tier]) + len(rising[tier]) < size:
+            source = next((low for low in range(tier + 1, len(staying)) if staying[low] or arriving[low]), None)
+            if source is None:
+                name = self.queue.pop(0)
+                self.moves[name] = Move(name, "enters", "", title, f"{title} had a free place")
+            else:
+                name = (staying[source] or arriving[source]).pop(0)
+                place = f"{self._place(source, name)}, and " if name in self.ranks[source] else ""
+                self._move(name, source, tier, f"{place}{title} had a free place")
+            rising[tier].append(name)
+
+    def _place(self, tier: int, name: str) -> str:
+        return f"place {self.ranks[tier].index(name) + 1} of {self.rules.names[tier]}"
+
+    def _move(self, name: str, source: int, target: int, why: str) -> None:
+        names, earlier = self.rules.names, self.moves.get(name)
+        if earlier is not None and earlier.kind in ("promoted", "relegated", "enters"):  # it moves two divisions
+            source, why = names.index(earlier.source) if earlier.source else -1, f"{earlier.why}; {why}"
+        elif earlier is not None:
+            why = f"{earlier.why}; {why}"
+        if source == target:  # it lost its place, and a free place gives it back
+            self.moves.pop(name)
+            if name in self.versions:
+                self.moves[name] = Move(name, "version", names[source], names[source], self.versions[name])
+            return
+        kind: Kind = "enters" if source < 0 else "promoted" if target < source else "relegated"
+        self.moves[name] = Move(name, kind, names[source] if source >= 0 else "", names[target], why)
+
+    def _placed_by_rating(self) -> dict[str, int]:
+        """Take the newcomers with a rating from the queue; return the divisions whose mean ratings are nearest."""
+        rated = [name for name in self.newcomers if name in self.ratings] if self.rules.new == "rating" else []
+        means = dict[int, float]()
+        for tier, table in enumerate(self.tables):
+            known = [self.ratings[name] for name in table if name in self.ratings]
+            if rated and not known:
+                what = f'new = "rating" needs a rating in each division (missing: {self.rules.names[tier]})'
+                raise ValueError(f"{what}. Hint: set rating = ... of its entrants")
+            means[tier] = sum(known) / max(1, len(known))
+        found = dict[str, int]()
+        for name in rated:
+            rating = self.ratings[name]
+            tier = found[name] = min(means, key=lambda each: (abs(means[each] - rating), each))
+            self.queue.remove(name)
+            title = self.rules.names[tier]
+            why = f"its rating {rating:g} is nearest to the mean of {title}, {means[tier]:.0f}"
+            self.moves[name] = Move(name, "enters", "", title, why)
+        return found
+
+
+def _entered(
+    rules: Rules,
+    divisions: Sequence[list[str]],
+    queue: Sequence[str],
+    moves: Mapping[str, Move],
+    protected: Collection[str] = (),
+) -> Season:
+    """Return a season with the last division completed by waiting engines, or with a qualifier for its places.
+
+    Engines that are `protected` do not lose their places to waiting engines.
+    """
+    *upper, bottom = divisions
+    size, title, moves = rules.sizes[-1], rules.names[-1], dict(moves)
+    losing = [name for name in bottom if name in protected] + [name for name in bottom if name not in protected]
+    free = size - len(bottom)
+    places = max(0, min(len(queue), free + rules.entries, size - sum(name in protected for name in bottom)))
+    leaving = losing[len(losing) - max(0, places - free) :]
+    staying = [name for name in bottom if name not in leaving]
+    if rules.new == "qualifier" and places and len(queue) + len(leaving) > places:
+        open_places = (*(0 for _ in upper), size - len(staying))
+        candidates = (*leaving, *queue)
+        return Season((*map(tuple, upper), tuple(staying)), open_places, candidates, moves=tuple(moves.values()))
+    for name in queue[:places]:
+        earlier = moves.get(name)
+        why = f"{earlier.why}; first of the waiting engines" if earlier else "first of the waiting engines"
+        moves[name] = Move(name, "enters", "", title, why)
+    for name in leaving:
+        earlier = moves.get(name)
+        source = earlier.source if earlier and earlier.source else title
+        who = "1 engine enters" if places == 1 else f"{places} engines enter"
+        moves[name] = Move(name, "waits", source, "", f"{title} has {size} places, and {who}")
+    places_of = (*map(tuple, upper), (*staying, *queue[:places]))
+    waiting = (*queue[places:], *leaving)
+    return Season(places_of, (0,) * len(divisions), waiting=waiting, moves=tuple(moves.values()))

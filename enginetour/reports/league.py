@@ -1,0 +1,124 @@
+"""Season of a league as text and JSON: tables with zones, tournaments still to come, moves with their reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from enginetour.formats.league import Move, zones
+from enginetour.reports.progress import format_games
+from enginetour.reports.sheet import Column, Sheet, format_halves
+from enginetour.store.seasons import SeasonBook, Stage, StoredSeason
+
+_COLUMNS = (
+    Column("division", "division", left=True),
+    Column("rank", "#"),
+    Column("name", "engine", left=True, flexible=True),
+    Column("points", "points", form=format_halves),
+    Column("games", "games"),
+    Column("zone", "zone", left=True),
+)
+
+
+def division_rows(book: SeasonBook, stage: Stage) -> Iterator[dict[str, Any]]:
+    """Yield the table of a division with the zones of promotion and relegation; engines that left come last."""
+    present = stage.ranked
+    meanings = zones(book.rules, stage.number, len(present)) if stage.log else [""] * len(present)
+    zone = dict(zip(present, meanings, strict=True))
+    lines = {line.name: line for line in stage.standings}
+    for rank, name in enumerate([*present, *stage.departures], 1):
+        line, why = lines.get(name), stage.departures.get(name)
+        yield {
+            "division": stage.label,
+            "rank": rank if why is None else None,
+            "name": name,
+            "points": line.half_points / 2 if line else 0.0,
+            "games": line.games if line else 0,
+            "zone": zone.get(name, "") if why is None else f"left: {why or 'withdrawn'}",
+        }
+
+
+def stage_state(stage: Stage) -> str:
+    """Return the state of a tournament, such as ``finished`` or ``12 of 30 games``."""
+    if stage.is_finished:
+        return "finished"
+    if stage.remaining is None:
+        return "not begun"
+    done = stage.log.endings().total() if stage.log else 0
+    return format_games(done, stage.remaining)
+
+
+def season_sheet(book: SeasonBook) -> Sheet:
+    """Return the tables of all divisions, with the state of each tournament in the notes."""
+    rows = [row for stage in book.divisions for row in division_rows(book, stage)]
+    notes = [f"{stage.title}: {stage_state(stage)}" for stage in book.stages()]
+    notes += [f"playoff: {text}" for text in map(_playoff, book.playoffs) if text]
+    if book.season.waiting:
+        notes.append(f"waiting for a place: {', '.join(book.season.waiting)}")
+    return Sheet(book.title, _COLUMNS, tuple(rows), notes=tuple(notes))
+
+
+def _playoff(stage: Stage) -> str:
+    if not stage.is_finished:
+        return ""
+    lower, upper = stage.entrants
+    return f"{lower} defeats {upper} and is promoted" if stage.lower_won() else f"{upper} stays above {lower}"
+
+
+_MOVES = (
+    Column("engine", "engine", left=True, flexible=True),
+    Column("kind", "move", left=True),
+    Column("source", "from", left=True),
+    Column("target", "to", left=True),
+    Column("why", "reason", left=True),
+)
+
+
+def moves_sheet(stored: StoredSeason) -> Sheet:
+    """Return who moves at the beginning of a season, and why."""
+    title = f"moves · {stored.league}, season {stored.number}"
+    rows = tuple(asdict(move) for move in sorted(stored.season.moves, key=_order(stored.rules.names)))
+    return Sheet(title, _MOVES, rows)
+
+
+def _order(names: Sequence[str]) -> Callable[[Move], tuple[int, int]]:
+    places = {name: place for place, name in enumerate(names)}
+
+    def key(move: Move) -> tuple[int, int]:
+        return places.get(move.target, len(names)), places.get(move.source, len(names))
+
+    return key
+
+
+def season_json(book: SeasonBook) -> dict[str, Any]:
+    """Return a season, ready for JSON."""
+    stored = book.stored
+    return {
+        "league": stored.league,
+        "season": stored.number,
+        "created_unix": stored.created_unix,
+        "finished": not book.playable(),
+        "divisions": [
+            {
+                "name": stage.label,
+                "size": book.rules.sizes[stage.number],
+                "tournament": stage.title,
+                "state": stage_state(stage),
+                "table": [{key: row[key] for key in row if key != "division"} for row in division_rows(book, stage)],
+            }
+            for stage in book.divisions
+        ],
+        "others": [_other(stage) for stage in book.stages() if stage.kind != "division"],
+        "waiting": list(book.season.waiting),
+        "moves": [asdict(move) for move in stored.season.moves],
+    }
+
+
+def _other(stage: Stage) -> Mapping[str, Any]:
+    return {
+        "kind": stage.kind,
+        "tournament": stage.title,
+        "state": stage_state(stage),
+        "engines": list(stage.entrants),
+    }

@@ -1,0 +1,311 @@
+"""Seasons of leagues in a database: write one, read all, and the results of their tournaments."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from sqlalchemy import func, insert, select
+
+from enginetour import __version__
+from enginetour.formats.league import Move, Rules, Season, SeasonResult, playoff_pairs
+from enginetour.model.errors import StoreRefused, UsageRefused, did_you_mean
+from enginetour.model.game import StandingsRow
+from enginetour.store.log import TournamentLog
+from enginetour.store.replay import fold
+from enginetour.store.tables import SEASONS
+from enginetour.store.tournaments import Store
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSeason:
+    """A season as it was written. `section` is the section ``[league]`` at that time, ready for JSON."""
+
+    league: str
+    number: int
+    created_unix: float
+    section: Mapping[str, Any]
+    season: Season
+    rules: Rules
+
+
+def write_season(
+    store: Store, league: str, number: int, section: Mapping[str, Any], rules: Rules, season: Season
+) -> None:
+    """Write a season. Raise UsageRefused if another program has written this season."""
+    about = {"league": league, "number": number, "created_unix": time.time(), "version": __version__}
+    places = {
+        "divisions": [
+            {"name": name, "engines": list(engines), "open": count, "size": size}
+            for name, engines, count, size in zip(rules.names, season.divisions, season.open, rules.sizes, strict=True)
+        ],
+        "promote": list(rules.promote),
+        "playoff": list(rules.playoff),
+        "new": rules.new,
+        "entries": rules.entries,
+        "qualifier": list(season.qualifier),
+        "waiting": list(season.waiting),
+        "moves": [asdict(move) for move in season.moves],
+    }
+    with store.database.writing() as connection:
+        newest = select(func.coalesce(func.max(SEASONS.c.number), 0)).where(SEASONS.c.league == league)
+        if int(connection.execute(newest).scalar_one()) != number - 1:
+            raise UsageRefused(
+                f"season {number} of {league} already exists", step="list the seasons: enginetour season"
+            )
+        connection.execute(insert(SEASONS), {**about, "rules": dict(section), "places": places})
+
+
+def seasons_of(store: Store, league: str | None = None) -> list[StoredSeason]:
+    """Return the seasons of a league, or of all leagues, oldest first."""
+    rows = select(SEASONS).order_by(SEASONS.c.id)
+    if league is not None:
+        rows = rows.where(SEASONS.c.league == league)
+    with store.database.reading() as connection:
+        return [_season(row) for row in connection.execute(rows)]
+
+
+def league_of(store: Store, name: str | None = None) -> str:
+    """Return the name of a league of the database, by default that with the newest season.
+
+    Raise UsageRefused if there is none, or none with this name.
+    """
+    names = list(dict.fromkeys(one.league for one in reversed(seasons_of(store))))
+    place = str(store.database.path)
+    if not names:
+        step = "start one with enginetour run LEAGUE.toml"
+        raise UsageRefused("does not contain a league", place=place, step=step)
+    if name is None:
+        return names[0]
+    if name not in names:
+        what = f"league {name!r} not found{did_you_mean(name, names)}"
+        raise UsageRefused(what, place=place, step=f"choose one of: {', '.join(names[:10])}")
+    return name
+
+
+def _season(row: Any) -> StoredSeason:
+    try:
+        places = row.places
+        divisions = places["divisions"]
+        season = Season(
+            divisions=tuple(tuple(map(str, one["engines"])) for one in divisions),
+            open=tuple(int(one["open"]) for one in divisions),
+            qualifier=tuple(map(str, places["qualifier"])),
+            waiting=tuple(map(str, places["waiting"])),
+            moves=tuple(Move(**move) for move in places["moves"]),
+        )
+        rules = Rules(
+            names=tuple(str(one["name"]) for one in divisions),
+            sizes=tuple(int(one["size"]) for one in divisions),
+            promote=tuple(map(int, places["promote"])),
+            playoff=tuple(map(int, places["playoff"])),
+            new=places["new"],
+            entries=int(places["entries"]),
+        )
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        what = f"season {row.number} cannot be read: {type(error).__name__}: {error}"
+        raise StoreRefused(what, place=row.league, step="restore a backup of the database") from None
+    return StoredSeason(row.league, row.number, row.created_unix, row.rules, season, rules)
+
+
+# The results of a season.
+
+Kind = Literal["qualifier", "division", "cross", "playoff"]
+
+
+def stage_name(league: str, season: int, label: str) -> str:
+    """Return the name of a tournament of a league."""
+    return f"{league} S{season} {label}"
+
+
+@dataclass
+class Stage:
+    """A tournament of a season.
+
+    Attributes:
+        kind: what it decides.
+        label: its name within the season.
+        number: number of the division, or of the division above the border of a playoff, from 0.
+        entrants: the engines that began, or will begin; for a playoff, the lower engine first. Empty while an earlier
+            tournament has not decided them, and for matches between divisions that have not begun.
+        title: its name in the database.
+        log: the tournament in the database; None before its first game.
+    """
+
+    kind: Kind
+    label: str
+    number: int
+    entrants: tuple[str, ...]
+    title: str
+    log: TournamentLog | None = None
+
+    @cached_property
+    def _folded(self) -> tuple[Any, Any] | None:
+        return None if self.log is None else fold(self.log)
+
+    @property
+    def is_finished(self) -> bool:
+        """Return whether all its games have been played."""
+        return self._folded is not None and not self._folded[0].offers(self._folded[1])
+
+    @cached_property
+    def standings(self) -> tuple[StandingsRow, ...]:
+        """The current table; empty before the first game."""
+        if self._folded is None:
+            return ()
+        format_, state = self._folded
+        found: tuple[StandingsRow, ...] = format_.standings(state)
+        return found
+
+    @cached_property
+    def departures(self) -> dict[str, str]:
+        """The engines that left the tournament, with the reasons."""
+        return {} if self.log is None else self.log.departures()
+
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The engines of the table, best first, without those that left; before the first game, the entrants."""
+        if self.log is None:
+            return self.entrants
+        return tuple(line.name for line in self.standings if line.name not in self.departures)
+
+    @property
+    def remaining(self) -> tuple[int, int] | None:
+        """The fewest and the most games that are left; None before the first game."""
+        if self._folded is None:
+            return None
+        format_, state = self._folded
+        found: tuple[int, int] = format_.remaining(state)
+        return found
+
+    def lower_won(self) -> bool:
+        """Return whether the lower engine of a playoff has won: by its test, or else by points."""
+        if self._folded is None:
+            return False
+        _, state = self._folded
+        lower, upper = self.entrants
+        if lower not in self.ranked or upper not in self.ranked:
+            return lower in self.ranked
+        if getattr(state, "walk", None) is not None:
+            return bool(state.verdict == "H1")
+        points = {line.name: line.half_points for line in self.standings}
+        return points[lower] > points[upper]
+
+
+class SeasonBook:
+    """A stored season with the results of its tournaments."""
+
+    def __init__(self, store: Store, stored: StoredSeason) -> None:
+        self.store, self.stored, self.rules = store, stored, stored.rules
+
+    @property
+    def title(self) -> str:
+        """The name of the league and the number of the season."""
+        return f"{self.stored.league}, season {self.stored.number}"
+
+    def _stage(self, kind: Kind, label: str, number: int, entrants: tuple[str, ...]) -> Stage:
+        title = stage_name(self.stored.league, self.stored.number, label)
+        log = self.store.tournament(title) if self.store.has(title) else None
+        return Stage(kind, label, number, entrants, title, log)
+
+    @cached_property
+    def qualifier(self) -> Stage | None:
+        """The qualifier, if the season has one."""
+        names = self.stored.season.qualifier
+        return self._stage("qualifier", "Qualifier", 0, names) if names else None
+
+    @cached_property
+    def season(self) -> Season:
+        """The places, with those that the qualifier has decided."""
+        season = self.stored.season
+        if self.qualifier is None or not self.qualifier.is_finished:
+            return season
+        return season.settled(self.qualifier.ranked)
+
+    @cached_property
+    def divisions(self) -> tuple[Stage, ...]:
+        """The tournaments of the divisions, from top to bottom."""
+        is_open = bool(self.season.qualifier)
+        return tuple(
+            self._stage("division", name, number, () if is_open else engines)
+            for number, (name, engines) in enumerate(zip(self.rules.names, self.season.divisions, strict=True))
+        )
+
+    @property
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """The engines of each division in the order of its table, without those that left."""
+        return tuple(stage.ranked for stage in self.divisions)
+
+    @cached_property
+    def cross(self) -> Stage | None:
+        """The matches between divisions, if the league has them."""
+        if not self.stored.section.get("cross") or len(self.divisions) < 2:
+            return None
+        stage = self._stage("cross", "Cross", 0, ())
+        if stage.log is not None:
+            stage.entrants = tuple(entrant.name for entrant in stage.log.entrants)
+        return stage
+
+    @cached_property
+    def playoffs(self) -> tuple[Stage, ...]:
+        """The playoff matches; without entrants while the divisions play."""
+        found = list[Stage]()
+        for border, count in enumerate(self.rules.playoff):
+            pairs: Sequence[tuple[str, ...]] = ((),) * count
+            if self.are_divisions_finished:
+                pairs = playoff_pairs(self.rules, self.tables, border)
+            for number, pair in enumerate(pairs, 1):
+                label = f"Playoff {self.rules.names[border]}{f' {number}' if count > 1 else ''}"
+                found.append(self._stage("playoff", label, border, tuple(reversed(pair))))
+        return tuple(found)
+
+    @property
+    def are_divisions_finished(self) -> bool:
+        """Return whether all divisions have been played."""
+        return all(stage.is_finished for stage in self.divisions)
+
+    def stages(self) -> list[Stage]:
+        """Return all tournaments of the season, in the order in which they are played."""
+        some = (self.qualifier, *self.divisions, self.cross, *self.playoffs)
+        return [stage for stage in some if stage is not None]
+
+    def playable(self) -> list[Stage]:
+        """Return the tournaments that can be played now; empty after the season."""
+        if self.qualifier is not None and not self.qualifier.is_finished:
+            return [self.qualifier]
+        if unfinished := [stage for stage in self.divisions if not stage.is_finished]:
+            return unfinished
+        return [stage for stage in self.stages() if not stage.is_finished]
+
+    def result(self) -> SeasonResult:
+        """Return the results of the season. Raise UsageRefused if it has not ended."""
+        if left := self.playable():
+            stage = left[0]
+            games = f"{stage.remaining[1]} games of {stage.label} are left" if stage.remaining else ""
+            step = "play it to its end: enginetour run LEAGUE.toml"
+            what = f"has not ended ({games or f'{stage.label} has not begun'})"
+            raise UsageRefused(what, place=self.title, step=step)
+        matches: dict[int, list[tuple[str, str, bool]]] = {}
+        for stage in self.playoffs:
+            lower, upper = stage.entrants
+            matches.setdefault(stage.number, []).append((upper, lower, stage.lower_won()))
+        left_with = {name: why or "withdrawn" for stage in self.divisions for name, why in stage.departures.items()}
+        return SeasonResult(self.tables, matches, left_with)
+
+    def division_results(self) -> dict[tuple[str, str], tuple[int, int, int]]:
+        """Return wins, draws and losses of White in the games of the divisions, by pair of engines that remain."""
+        here = {name for table in self.tables for name in table}
+        found = dict[tuple[str, str], tuple[int, int, int]]()
+        for stage in self.divisions:
+            counts = stage.log.pair_counts() if stage.log else {}
+            found |= {pair: count for pair, count in counts.items() if here.issuperset(pair)}
+        return found
+
+
+def newest_season(store: Store, league: str) -> SeasonBook | None:
+    """Return the newest season of a league, or None if it has not begun."""
+    found = seasons_of(store, league)
+    return SeasonBook(store, found[-1]) if found else None

@@ -1,0 +1,330 @@
+"""Run a season of a league: its tournaments one after another or side by side, and begin the next season.
+
+A season plays its qualifier, then its divisions, then the matches between divisions and the playoffs. Each of them is a
+tournament of its own in the database. What is to be played follows from the stored season and the stored results, so a
+run that was stopped at any time continues with the same command.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from enginetour.engines.registry import of_workspace
+from enginetour.formats.league import Season, first_season, next_season
+from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.store.address import Address, results_of, workspace_of
+from enginetour.store.database import database_exists
+from enginetour.store.seasons import SeasonBook, Stage, newest_season, write_season
+from enginetour.store.tournaments import Store
+from enginetour.tournament.api import Run, Tournament
+from enginetour.tournament.config.league import CrossTable, League, PlayoffTable, StagePlan, load_league
+from enginetour.tournament.config.load import Config
+from enginetour.tournament.config.sections import listed_order
+from enginetour.tournament.executor import probe_executor
+from enginetour.tournament.plan import prepare
+from enginetour.tournament.probing import probe_all, refuse_unfit
+from enginetour.tournament.scheduler import RunEnd
+
+
+def read_league(path: Path) -> League:
+    """Read a league file with the engine files of its workspace."""
+    return load_league(path, of_workspace(workspace_of(path.resolve().parent)))
+
+
+# The tournaments of a season.
+
+
+def stage_config(league: League, book: SeasonBook, stage: Stage) -> Config:
+    """Return the configuration of a tournament that can be played. A tournament that has begun keeps its pairs."""
+    section, names = league.section, stage.entrants
+    if section.rules().names != book.rules.names:
+        before, now = (", ".join(rules.names) for rules in (book.rules, section.rules()))
+        what = f"the divisions of {book.title} cannot change (they were {before}; found {now})"
+        raise InputRefused(
+            what, place=league.at("league", "divisions"), step="restore them; the next season can change"
+        )
+    if stage.kind == "division":
+        table: Mapping[str, Any] = section.divisions[stage.number].format
+    elif stage.kind == "qualifier":
+        table = section.qualifier.format
+    elif stage.kind == "playoff":
+        table = (section.playoff or PlayoffTable()).format()
+    elif stage.log is not None:
+        table = stage.log.config["format"]
+    else:
+        names, table = cross_matches(section.cross or CrossTable(), book.tables, book.division_results())
+    return league.config(book.stored.number, StagePlan(stage.kind, stage.label, stage.number, names, table))
+
+
+def cross_matches(
+    table: CrossTable,
+    tables: Sequence[Sequence[str]],
+    results: Mapping[tuple[str, str], tuple[int, int, int]],
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return the entrants and the format of the matches between divisions.
+
+    Args:
+        table: settings of the matches.
+        tables: the engines of each division, best first.
+        results: wins, draws and losses of White in the games of the divisions, by pair.
+    """
+    if table.error is not None:
+        known = [[*pair, *counts] for pair, counts in sorted(results.items())]
+        goal = {"divisions": [list(one) for one in tables], "error": table.error}
+        names = tuple(name for one in tables for name in one)
+        return names, {"system": "adaptive", "goal": goal, "games": table.games, "known": known}
+    pairs = [
+        [upper, lower]
+        for above, below in pairwise(tables)
+        for upper in above[-table.engines :]
+        for lower in below[: table.engines]
+    ]
+    named = {name for pair in pairs for name in pair}
+    names = tuple(name for one in tables for name in one if name in named)
+    return names, {"system": "roundrobin", "pairs": pairs, "games_per_pairing": table.games_per_pairing}
+
+
+# The first and the next season.
+
+
+def begin_season(league: League, database: Address, tell: Callable[[str], None]) -> int:
+    """Write the first or the next season of a league, after each of its engines was started once. Return its number.
+
+    Raise UsageRefused if the newest season has not ended, and InputRefused if the file does not fit.
+    """
+    if database_exists(database):
+        with Store.open(database, create=False) as store:
+            book = newest_season(store, league.name)
+            season = _next(league, book) if book else _first(league, store)
+            number = book.stored.number + 1 if book else 1
+    elif listed_order(league.section.start):
+        raise InputRefused("list not found", place=league.at("league", "start"), step="create the list first")
+    else:
+        season, number = _first(league, None), 1
+    _probe(league, season, database, tell)
+    with Store.open(database) as store:
+        section = league.section.model_dump(mode="json")
+        write_season(store, league.name, number, section, league.section.rules(), season)
+    return number
+
+
+def _first(league: League, store: Store | None) -> Season:
+    start, names = league.section.start, list(league.entrants)
+    replacing = list(league.versions)
+    if replacing:
+        place = league.at("entrants", league.entrants[replacing[0]][1], "replaces")
+        step = "remove it: the league has no season before"
+        raise InputRefused(f"{replacing[0]} replaces an engine in the first season", place=place, step=step)
+    if start == "rating":
+        if unrated := [name for name in names if name not in league.ratings]:
+            what = f"{unrated[0]} does not have a rating"
+            raise InputRefused(what, place=league.at("league", "start"), step='set rating = ..., or start = "file"')
+        names.sort(key=lambda name: -league.ratings[name])
+    elif listed := listed_order(start):
+        names = _by_list(league, store, *listed)
+    try:
+        return first_season(league.section.rules(), names, qualifier=start == "qualifier")
+    except ValueError as error:
+        raise InputRefused(str(error), place=league.at("league", "divisions")) from None
+
+
+def _by_list(league: League, store: Store | None, name: str, number: int | None) -> list[str]:
+    """Return the entrants in the order of a published list; entrants that are not in it come last."""
+    from enginetour.store.editions import lines_by_name, read_edition  # imported here, because it is rarely used
+
+    assert store is not None
+    place = league.at("league", "start")
+    try:
+        lines = lines_by_name(store, read_edition(store, name, number))
+    except UsageRefused as refused:
+        raise InputRefused(refused.what, place=place, step=refused.step) from None
+    if not set(lines).intersection(league.entrants):
+        raise InputRefused(f"no entrant is in the list {name!r}", place=place)
+    last = len(lines) + 1
+    return sorted(league.entrants, key=lambda each: lines[each].ordinal if each in lines else last)
+
+
+def _next(league: League, book: SeasonBook) -> Season:
+    try:
+        return next_season(
+            league.section.rules(),
+            book.season,
+            book.result(),
+            list(league.entrants),
+            versions=league.versions,
+            ratings=league.ratings,
+        )
+    except ValueError as error:
+        raise InputRefused(str(error), place=league.at("league", "divisions")) from None
+
+
+def _probe(league: League, season: Season, database: Address, tell: Callable[[str], None]) -> None:
+    """Start each engine of a season once. Raise an error if one cannot play in its division."""
+    plans = [
+        StagePlan("division", one.name, number, names, one.format)
+        for number, (one, names) in enumerate(zip(league.section.divisions, season.divisions, strict=True))
+        if names
+    ]
+    if season.qualifier:
+        plans.append(StagePlan("qualifier", "Qualifier", 0, season.qualifier, league.section.qualifier.format))
+    with probe_executor(results_of(league.path.resolve().parent, database)) as executor:
+        for plan in plans:
+            config = league.config(1, plan)
+            sides = prepare(config, database).sides
+            refuse_unfit(probe_all(sides, executor=executor), sides)
+    tell(f"{len(season.engines) - len(season.waiting)} engines can start")
+
+
+# A run.
+
+_UNFINISHED = (RunEnd.FAILED, RunEnd.BLOCKED, RunEnd.BUSY, RunEnd.STOPPED, RunEnd.ENOUGH)  # the worst first
+
+
+@dataclass
+class _Playing:
+    stage: Stage
+    run: Run
+    weight: float
+    thread: threading.Thread
+
+
+@dataclass
+class LeagueRun:
+    """One run of a league: plays the newest season to its end.
+
+    Attributes:
+        league: the league file.
+        database: the database.
+        on_event: receives the events of all tournaments, as in their event logs, one at a time.
+        tell: receives other messages for the user.
+        concurrency: number of concurrent games of all tournaments together; None for that of the file.
+        max_games: start no new games after this number of games.
+        accept_change: resume although an engine has changed.
+        force: allow more concurrent games than processors.
+    """
+
+    league: League
+    database: Address
+    on_event: Callable[[Mapping[str, object]], None]
+    tell: Callable[[str], None]
+    concurrency: int | None = None
+    max_games: int | None = None
+    accept_change: bool = False
+    force: bool = False
+    _stopping: str = ""
+    _games: int = 0
+    _running: list[_Playing] = field(default_factory=list)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _over: SimpleQueue[tuple[_Playing, RunEnd | BaseException]] = field(default_factory=SimpleQueue)
+
+    @property
+    def slots(self) -> int:
+        """Number of concurrent games of all tournaments together."""
+        return self.concurrency or self.league.base.play.concurrency
+
+    def stop(self, *, now: bool = False) -> None:
+        """Start no new games. If `now` is true, also drop the games in progress. Other threads may call it."""
+        with self._lock:
+            self._stopping = "now" if now else self._stopping or "finish"
+            for playing in self._running:
+                playing.run.stop(now=now, grace=self.league.base.play.grace)
+
+    def play(self) -> RunEnd:
+        """Begin the first season if there is none, and play until the season ends or the run is stopped."""
+        while not self._stopping:
+            configs = self._playable()
+            if configs is None:
+                begin_season(self.league, self.database, self.tell)
+            elif not configs:
+                return RunEnd.FINISHED
+            elif (end := self._play_together(configs)) is not RunEnd.FINISHED:
+                return end
+        return RunEnd.STOPPED
+
+    def _playable(self) -> list[tuple[Stage, Config]] | None:
+        """Return the tournaments that can be played now; None if the league has no season."""
+        if not database_exists(self.database):
+            return None
+        with Store.open(self.database, create=False) as store:
+            book = newest_season(store, self.league.name)
+            if book is None:
+                return None
+            return [(stage, stage_config(self.league, book, stage)) for stage in book.playable()]
+
+    def _play_together(self, queue: list[tuple[Stage, Config]]) -> RunEnd:
+        """Play tournaments, at most `parallel` at a time. Return the worst reason for which one did not end."""
+        at_once, worst, failure = min(self.league.section.parallel, self.slots), RunEnd.FINISHED, None
+        while queue or self._running:
+            while queue and len(self._running) < at_once and not self._stopping:
+                self._start(*queue.pop(0))
+            if not self._running:
+                return worst if worst is not RunEnd.FINISHED else RunEnd.STOPPED
+            playing, end = self._over.get()
+            playing.thread.join()
+            with self._lock:
+                self._running.remove(playing)
+                self._share()
+            if isinstance(end, BaseException):
+                failure = failure or end
+                self.stop()
+            elif end is not RunEnd.FINISHED:
+                if end is RunEnd.ENOUGH:
+                    self.stop()
+                worst = end if worst is RunEnd.FINISHED else min(worst, end, key=_UNFINISHED.index)
+        if failure is not None:
+            raise failure
+        return worst
+
+    def _start(self, stage: Stage, config: Config) -> None:
+        def on_event(event: Mapping[str, object]) -> None:
+            with self._lock:
+                if event["event"] == "game":
+                    self._games += 1
+                    if self.max_games is not None and self._games >= self.max_games and len(self._running) > 1:
+                        self.stop()
+                self.on_event(event)
+
+        def play() -> None:
+            try:
+                end: RunEnd | BaseException = RunEnd(run.play())
+            except BaseException as error:
+                end = error
+            self._over.put((playing, end))
+
+        run = Run(
+            Tournament(config, self.database),
+            on_event=on_event,
+            concurrency=1,
+            max_games=None if self.max_games is None else self.max_games - self._games,
+            accept_change=self.accept_change,
+            force=self.force,
+        )
+        weight = self.league.section.divisions[stage.number].share if stage.kind == "division" else 1.0
+        playing = _Playing(stage, run, weight, threading.Thread(target=play, name=stage.label))
+        with self._lock:
+            self._running.append(playing)
+            self._share()
+            playing.thread.start()
+            if self._stopping:
+                run.stop(now=self._stopping == "now")
+
+    def _share(self) -> None:
+        """Divide the concurrency between the running tournaments by their weights."""
+        counts = shares(self.slots, [playing.weight for playing in self._running])
+        for playing, count in zip(self._running, counts, strict=True):
+            playing.run.resize(count)
+
+
+def shares(slots: int, weights: Sequence[float]) -> list[int]:
+    """Return the concurrent games of each tournament: at least one each, otherwise in proportion to its weight."""
+    found = [1] * len(weights)
+    for _ in range(slots - len(weights) if weights else 0):
+        place = max(range(len(weights)), key=lambda each: (weights[each] / (found[each] + 1), -each))
+        found[place] += 1
+    return found

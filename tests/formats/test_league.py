@@ -1,0 +1,231 @@
+"""League: places of a season, promotion and relegation, as laws over random leagues."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enginetour.formats.league import (
+    Entry,
+    Rules,
+    Season,
+    SeasonResult,
+    first_season,
+    next_season,
+    playoff_pairs,
+    zones,
+)
+
+
+@st.composite
+def rules_of_leagues(draw: st.DrawFn) -> Rules:
+    """Return valid rules of a small league."""
+    tiers = draw(st.integers(1, 4))
+    names = tuple("ABCD"[:tiers])
+    sizes = tuple(draw(st.lists(st.integers(2, 6), min_size=tiers, max_size=tiers)))
+    promote = tuple(draw(st.lists(st.integers(0, 2), min_size=tiers - 1, max_size=tiers - 1)))
+    playoff = (draw(st.integers(0, 1)),) * (tiers - 1)
+    new: Entry = draw(st.sampled_from(get_args(Entry)))
+    rules = Rules(names, sizes, promote, playoff, new, draw(st.integers(0, 2)))
+    while rules.fault()[0]:
+        rules = Rules(names, sizes, (0,) * (tiers - 1), (0,) * (tiers - 1), new, min(rules.entries, 2))
+    return rules
+
+
+@dataclass
+class Played:
+    """A league in which seasons are played with random results."""
+
+    rules: Rules
+    season: Season
+    engines: list[str]
+
+    def result(self, draw: Callable[..., Any], names: count[int]) -> SeasonResult:
+        """Return random tables; some engines leave, and a reserve takes some of their places."""
+        season, left, tables = self.season, dict[str, str](), list[tuple[str, ...]]()
+        for division in season.divisions:
+            table = list(draw(st.permutations(division)))
+            if len(table) > 2 and draw(st.booleans()):
+                left[table.pop()] = "3 crashes"
+                if draw(st.booleans()):
+                    table.insert(0, f"reserve{next(names)}")
+                    self.engines.append(table[0])
+            tables.append(tuple(table))
+        playoffs = {
+            border: [(*pair, draw(st.booleans())) for pair in playoff_pairs(self.rules, tables, border)]
+            for border in range(len(tables) - 1)
+        }
+        return SeasonResult(tuple(tables), playoffs, left)
+
+
+def settled(draw: Callable[..., Any], season: Season) -> Season:
+    """Return the season after a qualifier with a random table."""
+    return season.settled(draw(st.permutations(season.qualifier))) if season.qualifier else season
+
+
+@given(st.data())
+def test_a_season_follows_from_the_season_before(data: st.DataObject) -> None:
+    """In every season, each engine has one place, divisions have their sizes, and moves lead to these places."""
+    rules, names = data.draw(rules_of_leagues()), count()
+    engines = [f"e{number}" for number in range(sum(rules.sizes) + data.draw(st.integers(0, 4)))]
+    first = first_season(rules, engines, qualifier=data.draw(st.booleans()))
+    league = Played(rules, settled(data.draw, first), engines)
+    ratings = dict.fromkeys(engines, 2000.0)
+    for _ in range(data.draw(st.integers(1, 4))):
+        before = league.season
+        result = league.result(data.draw, names)
+        ratings |= dict.fromkeys((name for table in result.tables for name in table), 2000.0)
+        versions: dict[str, str] = {}
+        for _ in range(len(result.left) + data.draw(st.integers(0, 2))):  # an engine for each one that left
+            engines.append(f"new{next(names)}")
+            ratings[engines[-1]] = data.draw(st.sampled_from([1900.0, 2100.0]))
+        for old in data.draw(st.lists(st.sampled_from(engines), max_size=2, unique=True)):
+            engines.append(f"new{next(names)}")
+            versions[engines[-1]] = old
+            ratings[engines[-1]] = 2000.0
+        here = set(engines) - set(result.left) - set(versions.values())
+        if len(here) > sum(rules.sizes) and data.draw(st.booleans()):
+            engines.remove(data.draw(st.sampled_from(sorted(here))))
+        made = next_season(rules, before, result, engines, versions=versions, ratings=ratings)
+        again = next_season(rules, before, result, engines, versions=versions, ratings=ratings)
+        assert made == again
+        assert max(Counter(made.engines).values()) == 1, "nobody has two places"
+        assert not set(made.engines) - set(engines), "all of them are in the file"
+        assert not set(made.engines) & set(result.left), "those that left do not come back"
+        assert tuple(map(len, made.divisions)) == tuple(
+            size - places for size, places in zip(rules.sizes, made.open, strict=True)
+        )
+        if made.qualifier:
+            assert len(made.qualifier) > sum(made.open) > 0
+        _check_moves(rules, before, result, made, versions)
+        league.season = settled(data.draw, made)
+        assert tuple(map(len, league.season.divisions)) == rules.sizes
+
+
+def _check_moves(rules: Rules, before: Season, result: SeasonResult, made: Season, versions: dict[str, str]) -> None:
+    """Check that each change of a place has one move with the right divisions, and that other engines have none."""
+    where_now = {name: tier for tier, division in enumerate(made.divisions) for name in division}
+    where_then = {name: tier for tier, table in enumerate(result.tables) for name in table}
+    moves = {move.engine: move for move in made.moves}
+    assert len(moves) == len(made.moves)
+    old_of = {new: old for new, old in versions.items() if new in moves and moves[new].why.startswith("new version")}
+    for name, tier in where_now.items():
+        then = where_then.get(old_of.get(name, name))
+        if then != tier or name in old_of:
+            move = moves[name]
+            assert move.target == rules.names[tier]
+            assert move.source == ("" if then is None else rules.names[then])
+            kinds = {"enters"} if then is None else {"promoted"} if tier < then else {"relegated"}
+            assert move.kind in (kinds if then != tier else {"version"})
+        else:
+            assert name not in moves
+    for name, move in moves.items():
+        assert move.why
+        if name not in made.engines:
+            assert move.kind == "leaves"
+    for tier, table in enumerate(result.tables):
+        meaning = dict(zip(table, zones(rules, tier, len(table)), strict=True))
+        for name, zone in meaning.items():
+            if zone == "promotion" and name in where_now and name not in versions.values():
+                assert where_now[name] <= tier
+            if zone == "relegation" and name in where_now:
+                assert where_now[name] >= tier
+    assert {move.engine for move in made.moves if move.kind == "leaves"} >= set(result.left) & {
+        name for division in before.divisions for name in division
+    }
+
+
+def test_promotion_and_relegation() -> None:
+    """The last of a table and the first of the table below change places; a playoff decides the next places."""
+    rules = Rules(("A", "B"), (4, 4), (1,), (1,), entries=0)
+    season = first_season(rules, [*"abcdefgh"])
+    tables = (("a", "b", "c", "d"), ("e", "f", "g", "h"))
+    assert playoff_pairs(rules, tables, 0) == (("c", "f"),)
+    won = next_season(rules, season, SeasonResult(tables, {0: [("c", "f", True)]}), [*"abcdefgh"])
+    assert won.divisions == (("a", "b", "e", "f"), ("c", "d", "g", "h"))
+    lost = next_season(rules, season, SeasonResult(tables, {0: [("c", "f", False)]}), [*"abcdefgh"])
+    assert lost.divisions == (("a", "b", "c", "e"), ("d", "f", "g", "h"))
+    assert [(move.engine, move.kind, move.why) for move in lost.moves] == [
+        ("d", "relegated", "place 4 of A"),
+        ("e", "promoted", "place 1 of B"),
+    ]
+    assert zones(rules, 0, 4) == ["", "", "playoff against relegation", "relegation"]
+    assert zones(rules, 1, 4) == ["promotion", "playoff for promotion", "", ""]
+
+
+def test_the_best_upper_engine_meets_the_last_lower_engine() -> None:
+    """With two playoffs at a border, the engine with the better place has the easier opponent."""
+    rules = Rules(("A", "B"), (4, 4), (0,), (2,))
+    assert playoff_pairs(rules, (tuple("abcd"), tuple("efgh")), 0) == (("c", "f"), ("d", "e"))
+
+
+def test_an_engine_that_left_is_the_last_of_its_table() -> None:
+    """If an engine left a division, one engine less is relegated, and the next engine below fills a free place."""
+    rules = Rules(("A", "B"), (3, 3), (1,), (0,), entries=0)
+    season = first_season(rules, [*"abcdef", "g"])
+    made = next_season(rules, season, SeasonResult((("a", "b"), tuple("def")), {}, {"c": "crashes"}), [*"abcdefg"])
+    assert made.divisions == (("a", "b", "d"), ("e", "f", "g"))
+    two = next_season(
+        Rules(("A", "B"), (3, 3), (0,), (0,)),
+        season,
+        SeasonResult((("a", "b"), tuple("def")), {}, {"c": "crashes"}),
+        [*"abcdefg"],
+    )
+    assert two.divisions[0] == ("a", "b", "d")
+    assert [move.why for move in two.moves if move.engine == "d"] == ["place 1 of B, and A had a free place"]
+
+
+def test_new_engines() -> None:
+    """New engines enter at the bottom, by a qualifier, or in the division with the nearest mean rating."""
+    bottom = Rules(("A", "B"), (2, 2), (0,), (0,), entries=1)
+    season = first_season(bottom, [*"abcd"])
+    result = SeasonResult((("a", "b"), ("c", "d")))
+    made = next_season(bottom, season, result, [*"abcd", "n", "m"])
+    assert (made.divisions, made.waiting) == ((("a", "b"), ("c", "n")), ("m", "d"))
+    by_match = next_season(Rules(("A", "B"), (2, 2), (0,), (0,), "qualifier", 1), season, result, [*"abcd", "n"])
+    assert (by_match.divisions, by_match.open) == ((("a", "b"), ("c",)), (0, 1))
+    assert by_match.qualifier == ("d", "n")
+    assert by_match.settled(["n", "d"]).divisions == (("a", "b"), ("c", "n"))
+    ratings = {"a": 3000.0, "b": 3000.0, "c": 2000.0, "d": 2000.0, "n": 2900.0}
+    by_rating = Rules(("A", "B"), (2, 2), (0,), (0,), "rating", 0)
+    rated = next_season(by_rating, season, result, [*"abcd", "n"], ratings=ratings)
+    assert (rated.divisions, rated.waiting) == ((("n", "a"), ("b", "c")), ("d",))
+
+
+def test_a_new_version_has_the_place_of_its_predecessor() -> None:
+    """A new version is relegated or promoted in place of its predecessor, and a first version does not return."""
+    rules = Rules(("A", "B"), (2, 2), (1,), (0,), entries=0)
+    season = first_season(rules, [*"abcd"])
+    result = SeasonResult((("a", "b"), ("c", "d")))
+    made = next_season(rules, season, result, [*"abcd", "b2"], versions={"b2": "b"})
+    assert made.divisions == (("a", "c"), ("b2", "d"))
+    assert [(move.kind, move.why) for move in made.moves if move.engine == "b2"] == [
+        ("relegated", "new version of b; place 2 of A")
+    ]
+    assert "b" not in made.engines
+
+
+def test_faults() -> None:
+    """Rules that contradict each other, missing engines and missing ratings are errors with their values."""
+    assert Rules(("A", "B", "C"), (4, 3, 4), (1, 1), (1, 1), entries=1).fault() == (
+        "2 engines of B may move up and 2 may move down, but its size is 3",
+        1,
+    )
+    rules = Rules(("A", "B"), (2, 2), (0,), (0,), "rating")
+    with pytest.raises(ValueError, match=r"need 4 engines \(found 3\)"):
+        first_season(rules, [*"abc"])
+    season = first_season(rules, [*"abcd"])
+    result = SeasonResult((("a", "b"), ("c", "d")))
+    with pytest.raises(ValueError, match=r"need 4 engines \(found 3\)"):
+        next_season(rules, season, result, [*"abc"])
+    with pytest.raises(ValueError, match=r'"rating" needs a rating in each division \(missing: A\)'):
+        next_season(rules, season, result, [*"abcd", "n"], ratings={"n": 2000.0, "c": 1.0})
+    with pytest.raises(ValueError, match=r"number of divisions \(it was 2, found 1\)"):
+        next_season(Rules(("A",), (2,)), season, result, [*"abcd"])

@@ -1,0 +1,192 @@
+"""Leagues: seasons from a file to the next season, stopped and resumed, and files that do not fit."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from enginetour.store.seasons import SeasonBook, newest_season, seasons_of
+from enginetour.store.tournaments import Store
+from enginetour.tournament.league import shares
+from tests.support.tournaments import BOOK, DIVISIONS, audited, league, read, scripted, tour
+
+NAMES = ("Ada", "Bea", "Cid", "Dot", "Eve", "Fay", "Gus", "Hal")
+
+
+def book_of(folder: Path) -> SeasonBook:
+    """Return the newest season."""
+    store = Store.open(folder / "results" / "enginetour.db", create=False)
+    book = newest_season(store, "Mini")
+    assert book is not None
+    return book
+
+
+def tables(folder: Path) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Return the tables of all tournaments of the newest season."""
+    return [
+        (stage.title, [(line.name, line.half_points) for line in stage.standings]) for stage in book_of(folder).stages()
+    ]
+
+
+RULES = "promote = 1\nparallel = 2\ncross = { engines = 1 }\nplayoff = { games = 2 }"
+
+
+def test_two_seasons(tmp_path: Path) -> None:
+    """A season plays its divisions, cross matches and playoffs; the next season follows from the tables alone."""
+    path = league(tmp_path, RULES)
+    done = tour(tmp_path, "run", "league.toml")
+    assert "the season has ended; enginetour season next league.toml begins the next one" in done.stderr
+    book = book_of(tmp_path)
+    titles = ["Mini S1 Premier", "Mini S1 First", "Mini S1 Cross", "Mini S1 Playoff Premier"]
+    assert [stage.title for stage in book.stages()] == titles
+    assert [audited(stage.log) for stage in book.stages() if stage.log] == [3, 6, 2, 2]
+    assert book.season.waiting == ("Gus",)
+    path.write_text(path.read_text() + scripted("Hal", "uci"))
+    told = tour(tmp_path, "season", "next", "league.toml").stdout
+    assert "season 2 of Mini is ready" in told
+    after = book_of(tmp_path).season
+    upper, lower = book.tables
+    assert lower[0] in after.divisions[0]
+    assert upper[-1] in after.divisions[1]
+    assert "Gus" in after.divisions[1]
+    assert sorted(after.engines) == sorted(NAMES)
+    for move in after.moves:
+        assert move.why in told
+    tour(tmp_path, "run", "league.toml", "--max-games", "1", expect=8)
+    tour(tmp_path, "season", "next", "league.toml", expect=2)
+    tour(tmp_path, "run", "league.toml")
+    found = read(tmp_path, "season")
+    assert (found["season"], found["finished"]) == (2, True)
+    assert [len(one["table"]) for one in found["divisions"]] == [3, 3]
+    assert read(tmp_path, "season", "show", "1")["season"] == 1
+    assert "Mini, season 2" in tour(tmp_path, "season").stdout
+
+
+def test_a_stopped_season_ends_like_any_other(tmp_path: Path) -> None:
+    """A season that is stopped after every few games has the tables of a season that was played at once."""
+    whole, often = tmp_path / "whole", tmp_path / "often"
+    for folder in (whole, often):
+        folder.mkdir()
+        league(folder, RULES.replace("parallel = 2", "parallel = 1"))
+        (folder / "suite.epd").write_text(BOOK.partition("\n")[0])  # all games are draws
+    tour(whole, "run", "league.toml")
+    codes = Counter[int]()
+    while not codes[0]:
+        codes[tour(often, "run", "league.toml", "--max-games", "2", expect=None).returncode] += 1
+    assert codes.keys() == {0, 8}
+    assert tables(often) == tables(whole)
+    with Store.open(often / "results" / "enginetour.db", create=False) as store:
+        assert len(seasons_of(store)) == 1
+
+
+def test_a_qualifier_decides_all_places(tmp_path: Path) -> None:
+    """A first season can begin with a qualifier; the divisions are then its table in order."""
+    league(tmp_path, 'start = "qualifier"', names=NAMES[:6])
+    tour(tmp_path, "run", "league.toml")
+    book = book_of(tmp_path)
+    assert book.qualifier is not None
+    assert [*book.season.divisions[0], *book.season.divisions[1]] == [*book.qualifier.ranked]
+    assert {stage.log.last_number for stage in book.divisions if stage.log} == {3, 6}
+
+
+def test_playoffs_by_a_test_and_by_likelihood(tmp_path: Path) -> None:
+    """A playoff can be a sequential test for the lower engine, or a match until a likelihood is reached."""
+    for name, playoff in (("test", "sprt = { elo0 = 0, elo1 = 200 }"), ("los", "los = 0.9")):
+        folder = tmp_path / name
+        folder.mkdir()
+        league(folder, f"playoff = {{ games = 4, {playoff} }}\npromote = 0")
+        tour(folder, "run", "league.toml")
+        (match,) = book_of(folder).playoffs
+        assert match.is_finished
+        lower, upper = match.entrants
+        assert lower in book_of(folder).tables[1]
+        assert upper in book_of(folder).tables[0]
+
+
+@pytest.mark.parametrize(
+    ("rules", "divisions", "names", "line"),
+    [
+        ("", DIVISIONS, NAMES[:5], "the divisions need 6 engines (found 5)"),
+        ("promote = 2", DIVISIONS.replace("size = 3", "size = 3"), NAMES, "2 engines of First may move up and 2"),
+        ("promote = [1, 1]", DIVISIONS, NAMES, "promote must be a number, or a list of 1 numbers"),
+        ("", DIVISIONS.replace('"First"', '"premier"'), NAMES, "the name 'Premier' is given twice"),
+        ("", DIVISIONS.replace('"roundrobin" }', '"robin" }'), NAMES, "league.toml:8: unknown format 'robin'"),
+        ("", DIVISIONS.replace("max_moves = 90", "max_move = 90"), NAMES, "did you mean 'max_moves'"),
+        ('new = "top"', DIVISIONS, NAMES, "'bottom', 'qualifier' or 'rating'"),
+        ("playoff = { sprt = { elo0 = 0, elo1 = 5 }, los = 0.9 }", DIVISIONS, NAMES, "sprt and los exclude each other"),
+        ("", DIVISIONS, (*NAMES[:6], "Ada"), "two entrants have the name 'Ada'"),
+        ('start = "list:old"', DIVISIONS, NAMES, "list not found"),
+        ('start = "rating"', DIVISIONS, NAMES, "Ada does not have a rating"),
+        ("size = 3", DIVISIONS, NAMES, "unknown key 'league.size'"),
+        (
+            "",
+            DIVISIONS.replace('"roundrobin" }', '"gauntlet", seeds = ["Ada"] }'),
+            NAMES,
+            "seeds cannot name engines, because the engines of a division change",
+        ),
+    ],
+)
+def test_bad_files(tmp_path: Path, rules: str, divisions: str, names: tuple[str, ...], line: str) -> None:
+    """A file with rules that do not fit is one line with its place, and nothing is written."""
+    league(tmp_path, rules, divisions, names)
+    done = tour(tmp_path, "run", "league.toml", expect=3)
+    assert line in done.stderr
+    assert "league.toml:" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "results").exists()
+
+
+def test_other_errors(tmp_path: Path) -> None:
+    """Commands for tournaments, options of tournaments, and missing leagues are one line each."""
+    path = league(tmp_path)
+    assert "describes a league" in tour(tmp_path, "check", "league.toml", expect=3).stderr
+    assert "not possible for a league" in tour(tmp_path, "run", "league.toml", "--new", expect=2).stderr
+    path.write_text(
+        "league = 3\n" + path.read_text().replace("[league]", "[play.tags]").replace("[[league.", "[[play.")
+    )
+    assert "league must be a table" in tour(tmp_path, "season", "next", "league.toml", expect=3).stderr
+    path.write_text('[play]\ntc = "1+1"\n')
+    assert "is not a league file" in tour(tmp_path, "season", "next", "league.toml", expect=3).stderr
+    plain = tmp_path / "plain.toml"
+    plain.write_text(
+        '[tournament]\nname = "x"\n[format]\nsystem = "roundrobin"\n' + scripted("A", "uci") + 'replaces = "B"\n'
+    )
+    assert "replaces is only for a league" in tour(tmp_path, "run", "plain.toml", expect=3).stderr
+
+
+def test_an_engine_that_plays_must_stay_in_the_file(tmp_path: Path) -> None:
+    """An engine that is removed from the file during a season is one clear line, and so are changed divisions."""
+    path = league(tmp_path)
+    tour(tmp_path, "run", "league.toml", "--max-games", "1", expect=8)
+    text = path.read_text()
+    path.write_text(text.replace('"Eve"', '"Eva"'))
+    assert "'Eve' plays in season 1 but is not an entrant" in tour(tmp_path, "run", "league.toml", expect=3).stderr
+    path.write_text(text.replace('name = "First"', 'name = "Second"'))
+    assert "divisions of Mini, season 1 cannot change" in tour(tmp_path, "run", "league.toml", expect=3).stderr
+    path.write_text(text)
+    tour(tmp_path, "run", "league.toml")
+
+
+def test_shares() -> None:
+    """Concurrent games are divided by weight, each tournament has one, and all are used."""
+    assert shares(60, [1.0] * 6) == [10] * 6
+    assert shares(5, [1.0, 1.0]) == [3, 2]
+    assert shares(4, [3.0, 1.0]) == [3, 1]
+    assert shares(2, [5.0, 0.1]) == [1, 1]
+    assert shares(1, []) == []
+
+
+def test_the_json_of_a_season(tmp_path: Path) -> None:
+    """The JSON of a season has the engines with their zones, before and after the first game."""
+    league(tmp_path, "promote = 1")
+    tour(tmp_path, "run", "league.toml", "--max-games", "1", expect=8)
+    found: dict[str, Any] = json.loads(tour(tmp_path, "season", "--json").stdout)
+    assert [one["state"] for one in found["divisions"]][1] == "not begun"
+    tour(tmp_path, "run", "league.toml")
+    found = json.loads(tour(tmp_path, "season", "--json").stdout)
+    zones = [[row["zone"] for row in one["table"]] for one in found["divisions"]]
+    assert zones == [["", "", "relegation"], ["promotion", "", ""]]
