@@ -91,7 +91,7 @@ class League:
 
     def rated(self, counts: Vector, start: Posterior | None = None) -> Posterior:
         """Return what is known after games between divisions."""
-        return posterior(self.names, self.known + counts, GaussianPrior(), start)
+        return posterior(self.names, self.known + counts, GaussianPrior(mean=self.goal.levels()), start)
 
     def outcome(self, games: int, known: Posterior) -> Outcome:
         """Return the figures of a scheme at its end."""

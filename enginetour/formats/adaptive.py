@@ -679,11 +679,11 @@ class Adaptive(Format[AdaptiveState]):
         return found
 
     def _priors(self, state: AdaptiveState, names: Sequence[str]) -> GaussianPrior:
-        return self._prior_of([state.entrants[name] for name in names])
+        return self._prior_of([state.entrants[name] for name in names], self._aim(state))
 
-    def _prior_of(self, entrants: Sequence[Entrant]) -> GaussianPrior:
+    def _prior_of(self, entrants: Sequence[Entrant], aim: Goal | None) -> GaussianPrior:
         if self.options.prior_error is None:
-            return GaussianPrior(self.options.prior)
+            return GaussianPrior(self.options.prior, (aim and aim.levels()) or None)
         known = {entrant.name: entrant.rating for entrant in entrants if entrant.rating is not None}
         average = sum(known.values()) / len(known) if known else 0.0
         mean = {entrant.name: known.get(entrant.name, average) for entrant in entrants}
@@ -731,7 +731,7 @@ class Adaptive(Format[AdaptiveState]):
         that are not known are assumed to scatter by 150 Elo.
         """
         names, goal = tuple(entrant.name for entrant in entrants), self.goal
-        before = posterior(names, self._earlier(names), self._prior_of(entrants))
+        before = posterior(names, self._earlier(names), self._prior_of(entrants, goal))
         each = information(before)
         plans = [games * _evenly(goal.meets(names))]
         if goal.entrant is not None:

@@ -36,9 +36,9 @@ Counts = Mapping[tuple[str, str], tuple[int, int, int]]
 def prior_ratings(format_: Format[Any], names: Sequence[str], ratings: Mapping[str, float]) -> GaussianPrior:
     """Return the prior of the entrants in Elo.
 
-    Known `ratings` have an error, and entrants without a rating are placed around the average. If a sequential test
-    decides, its hypotheses show which differences its user expects, and `ratings` are not used. The test is for the
-    first of `names`.
+    Known `ratings` have an error, and entrants without a rating are placed around the average. Without ratings, the
+    format may have divisions at assumed levels. If a sequential test decides, its hypotheses show which differences its
+    user expects, and `ratings` are not used. The test is for the first of `names`.
     """
     test = getattr(format_, "test", None)
     if test is not None:
@@ -48,7 +48,9 @@ def prior_ratings(format_: Format[Any], names: Sequence[str], ratings: Mapping[s
     known = {name: ratings[name] for name in names if name in ratings}
     middle = sum(known.values()) / len(known) if known else 0.0
     sds = {name: _RATED_SD if name in known else PRIOR_SD for name in names}
-    return GaussianPrior(sds, {name: rating - middle for name, rating in known.items()})
+    goal = getattr(format_, "goal", None)
+    levels = goal.levels() if goal is not None and not known else {}
+    return GaussianPrior(sds, levels | {name: rating - middle for name, rating in known.items()})
 
 
 @dataclass(frozen=True, slots=True)

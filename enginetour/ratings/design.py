@@ -45,6 +45,7 @@ _MOST_STEPS = 100  # four are usual, and three after one more encounter
 # White's advantage and the draw parameter also have a prior, because the first games do not determine them. It is much
 # wider than the differences between engine tournaments (enginetour's choice). At two standard deviations, White's
 # advantage is about 100 Elo, and between equals 6 % or 79 % of the games are drawn.
+_GAP = 150.0  # Elo; assumed difference between neighboring divisions before the first game (enginetour's choice)
 EXTRA_MEAN = np.array((0.0, 0.0))  # White's advantage, logarithm of Davidson's nu; in natural units
 EXTRA_SD = np.array((0.5, 1.0))
 
@@ -157,6 +158,11 @@ class Goal(BaseModel):
             raise ValueError(
                 f"goal: top must be below the number of entrants (found {self.top} of {len(names)}). Hint: set top = 1"
             )
+
+    def levels(self) -> dict[str, float]:
+        """Return the assumed ratings of the entrants of divisions before the first game, in Elo."""
+        middle = (len(self.divisions) - 1) / 2
+        return {name: _GAP * (middle - at) for at, names in enumerate(self.divisions) for name in names}
 
     def meets(self, names: Sequence[str]) -> Truths:
         """Return which pairs may play, shape (n, n): all, or with divisions those of different divisions."""

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from enginetour.formats.adaptive import Adaptive, AdaptiveOptions, AdaptiveState
 from enginetour.formats.base import replay
+from enginetour.formats.forecast import prior_ratings
 from enginetour.model.game import (
     Added,
     Entrant,
@@ -234,6 +235,16 @@ def test_an_engine_with_equal_results_in_all_earlier_games(result: int) -> None:
         rows.append((white, black, *results))
     state, events = played(format_of(goal=LEAGUE | {"error": 150.0}, known=rows), entrants())
     assert kinds(state)[-1] == "reached" and len(events) < 600
+
+
+def test_divisions_begin_at_different_levels() -> None:
+    """Before the first game, neighboring divisions differ by 150 Elo, also in a forecast."""
+    format_ = format_of(goal={"divisions": [["A", "B"], ["C"], ["D", "E"]], "error": 90.0})
+    levels = dict(zip("ABCDE", (150.0, 150.0, 0.0, -150.0, -150.0), strict=True))
+    table = format_.standings(format_.start(entrants()))
+    assert {line.name: dict(line.tiebreaks)["RATING"] for line in table} == levels
+    assert prior_ratings(format_, "ABCDE", {}).mean == levels
+    assert prior_ratings(format_, "ABCDE", {"A": 2000.0, "B": 1900.0}).mean == {"A": 50.0, "B": -50.0}
 
 
 def test_divisions_keep_their_places() -> None:
