@@ -15,11 +15,10 @@ digits, and the seed breaks ties. A replay follows the notes of the log between 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, pairwise
-from math import floor, log10, pi, sqrt
-from statistics import NormalDist
+from itertools import chain
+from math import floor, log10
 from typing import Annotated, cast
 
 import numpy as np
@@ -36,6 +35,7 @@ from enginetour.formats.base import (
     lists_as_tuples,
     refuse_twice,
 )
+from enginetour.formats.outlook import Outlook, describe_goal, describe_value, doubts, expected_games, outlook
 from enginetour.formats.pairing.field import Dice
 from enginetour.formats.pairing.persistent import Map
 from enginetour.formats.pairing.schedule import MOST_GAMES, games_per_opening, match_games
@@ -64,7 +64,6 @@ from enginetour.ratings.design import (
     Progress,
     Sketch,
     gains,
-    information,
     permitted,
     posterior,
     progress,
@@ -256,8 +255,6 @@ class AdaptiveState(FormatState):
 # Two values are nearly equal if they may be equal with nine significant digits on another machine.
 _NEAR = 2e-8
 _DIGITS = 9
-_SCATTER = 150.0  # Elo; assumed standard deviation of ratings that are not known (as in `simulation`)
-_NORMAL = NormalDist()
 
 
 class Adaptive(Format[AdaptiveState]):
@@ -301,7 +298,7 @@ class Adaptive(Format[AdaptiveState]):
         state = replace(state, divisions=self.goal.divisions)
         for warning in (*self._unrated(entrants), *self.doubts(entrants, self.options.games)):
             state = state.noted("warning", warning)
-        text = f"{len(names)} entrants, at most {state.most} games, until {self._described()}"
+        text = f"{len(names)} entrants, at most {state.most} games, until {describe_goal(self.goal)}"
         state = state.noted("schedule", text, entrants=list(names), games=state.most)
         return self._filled(self._learned(state))
 
@@ -494,7 +491,7 @@ class Adaptive(Format[AdaptiveState]):
             return state
         games = int(counts.sum())
         kind, what = ("reached", "the goal is reached") if reached else ("reopened", "the goal is not reached any more")
-        text = f"{what} after {games} games: {self._shown(found)}"
+        text = f"{what} after {games} games: {describe_value(self.goal, found)}"
         return state.noted(kind, text, games=games, value=float(found.reached))
 
     # Choosing encounters.
@@ -515,7 +512,10 @@ class Adaptive(Format[AdaptiveState]):
         elif self._affords(state):
             kind, text = "stuck", "no pair can play: all entrants are of the same family"
         else:
-            kind, text = "undecided", f"the goal is not reached after {state.used} games: {self._shown(state.course)}"
+            kind, text = (
+                "undecided",
+                f"the goal is not reached after {state.used} games: {describe_value(self.goal, state.course)}",
+            )
         return state if state.notes[-1:] == (Note(kind, text),) else state.noted(kind, text)
 
     def _affords(self, state: AdaptiveState) -> bool:
@@ -693,117 +693,24 @@ class Adaptive(Format[AdaptiveState]):
     # Estimates.
 
     def outlook(self, state: AdaptiveState) -> Outlook | None:
-        """Return how far the goal is reached, what is expected, and what a round robin would need; None without goal.
-
-        The round robin plays all pairs that may meet equally often and has the same ratings.
-        """
+        """Return how far the goal is reached, and what is expected; None if the goal cannot be reached any more."""
         known, course, aim = state.known, state.course, self._aim(state)
         if known is None or course is None or aim is None:
             return None
-        games, value, each = int(state.tallies.counts.sum()), float(course.reached), information(known)
         names, earlier = known.names, state.tallies.earlier[np.ix_(state.here, state.here)]
-        before = replace(known, covariance=posterior(names, earlier, self._priors(state, names)).covariance)
-        all_pairs = _evenly(aim.meets(names), each)
-
-        def robin(number: float) -> float:
-            return float(progress(_after(before, number * all_pairs), aim).reached)
-
-        left = self._expected(state)
-        way = _evenly(aim.meets(names) if aim.kind in ("errors", "version") else course.doubt, each)
-        steps = [] if not left else [left * step / _STEPS for step in range(1, _STEPS + 1)]
-        ahead = [(games, value), *((games + n, float(progress(_after(known, n * way), aim).reached)) for n in steps)]
-        return Outlook(
-            goal=self._described(),
-            shown=self._shown(course),
-            games=games,
-            value=value,
-            wanted=aim.wanted,
-            left=left,
-            expected=tuple((round(number), found) for number, found in ahead) if steps else (),
-            round_robin=_games_for(value, robin, falls=aim.error is not None) if games else None,
-            divisions=bool(state.divisions),
-        )
+        before = posterior(names, earlier, self._priors(state, names))
+        return outlook(aim, known, course, before, int(state.tallies.counts.sum()))
 
     def doubts(self, entrants: Sequence[Entrant], games: int) -> Iterator[str]:
-        """Yield a sentence if this number of games cannot be expected to reach the goal, with what they reach.
-
-        The estimate assumes that every pair plays equally often, or for one entrant that it plays all games. Ratings
-        that are not known are assumed to scatter by 150 Elo.
-        """
-        names, goal = tuple(entrant.name for entrant in entrants), self.goal
-        before = posterior(names, self._earlier(names), self._prior_of(entrants, goal))
-        each = information(before)
-        plans = [games * _evenly(goal.meets(names))]
-        if goal.entrant is not None:
-            at, star = names.index(goal.entrant), np.zeros(each.shape)
-            star[at] = star[:, at] = games / _PAIR / (len(names) - 1)
-            plans.append(star)
-        after = [_after(before, plan * each) for plan in plans]
-        if goal.error is not None:
-            reach = min(float(progress(one, goal).reached) for one in after)
-            if reach > goal.error:
-                needed = games * (reach / goal.error) ** 2
-                yield (
-                    f"{games} games reach about ± {reach:.0f} Elo, but the goal is ± {goal.error:g} Elo, which needs "
-                    f"about {_about(needed)} games"
-                )
-            return
-        undecided, pairs = self._undecided(entrants, after[0]), 1 if goal.top is not None else len(names) - 1
-        if undecided > pairs / 2 and goal.top is not None:
-            yield (
-                f"{games} games will probably not reach the goal: the likelihood that they decide the first "
-                f"{goal.top} is about {100 * max(0.0, 1 - undecided):.0f} %"
-            )
-        elif undecided >= 1:
-            yield (
-                f"{games} games will probably not reach the goal: they leave about {undecided:.0f} of {pairs} "
-                "neighbors in the list undecided"
-            )
-
-    def _undecided(self, entrants: Sequence[Entrant], after: Posterior) -> float:
-        """Return the expected number of neighbors (or of boundaries below the first places) that stay undecided."""
-        goal, count = self.goal, len(entrants)
-        sure = _NORMAL.inv_cdf(goal.los or 0.5)
-        _, variance = after.differences()
-        error = sqrt(float(variance[~np.eye(count, dtype=np.bool_)].mean()))
-        if goal.top is None and error * NORMAL_95 <= goal.level:
-            return 0.0
-        width = sure * error
-        if self.options.prior_error is not None:
-            modes = sorted(map(float, after.mode), reverse=True)
-            gaps = [above - below for above, below in pairwise(modes)]
-            gaps = gaps if goal.top is None else gaps[: goal.top] if goal.ordered else gaps[goal.top - 1 : goal.top]
-            scatter = sqrt(2) * self.options.prior_error
-            normals = [NormalDist(gap, scatter) for gap in gaps]
-            return sum(one.cdf(width) - one.cdf(-width) for one in normals)
-        if goal.top is None:  # pairs with a difference below `width`, of entrants with independent normal ratings
-            return min(count - 1, count * (count - 1) / 2 * width / (_SCATTER * sqrt(pi)))
-        bounds = range(1, goal.top + 1) if goal.ordered else (goal.top,)
-        found = 0.0
-        for place in bounds:  # the gap at a place is about exponential; its mean is 1 / (count * density)
-            density = _NORMAL.pdf(_NORMAL.inv_cdf(place / count)) / _SCATTER
-            found += 1 - float(np.exp(-width * count * density))
-        return found
+        """Yield a sentence if this number of games cannot be expected to reach the goal, with what they reach."""
+        names = tuple(entrant.name for entrant in entrants)
+        before = posterior(names, self._earlier(names), self._prior_of(entrants, self.goal))
+        return doubts(self.goal, before, games, self.options.prior_error)
 
     def _expected(self, state: AdaptiveState) -> int:
         """Return an estimate of the games that the goal still needs after the counted games."""
         known, course, aim = state.known, state.course, self._aim(state)
-        if known is None or course is None or aim is None or bool(course.done):
-            return 0
-        each = information(known)
-        if aim.error is not None:
-            width, more = float(course.reached), len(known.names)
-            pairs = course.doubt if aim.divisions else aim.meets(known.names)
-            balanced = _after(known, more * _evenly(pairs, each))
-            gained = float(progress(balanced, aim).reached) ** -2 - width**-2
-            return round(more * (aim.error**-2 - width**-2) / max(gained, 1e-12))
-        sure = _NORMAL.inv_cdf(aim.los or 0.5)
-        difference, variance = known.differences()
-        doubt = np.triu(course.doubt, 1)
-        likely = difference[doubt] ** 2 + variance[doubt] * _MEDIAN  # the median of the squared true difference
-        wanted = np.maximum(likely / sure**2, (aim.level / NORMAL_95) ** 2 if aim.top is None else 0.0)
-        lacking = np.maximum(1 / wanted - 1 / variance[doubt], 0.0) / each[doubt]
-        return round(_PAIR * float(lacking.sum()))
+        return 0 if known is None or course is None or aim is None else expected_games(aim, known, course)
 
     def _unrated(self, entrants: Sequence[Entrant]) -> Iterator[str]:
         if self.options.prior_error is None:
@@ -817,25 +724,6 @@ class Adaptive(Format[AdaptiveState]):
         if unrated:
             begin = f"the average of the others ± {self.options.prior:g} Elo"
             yield f"{listed(unrated)}: the entrant has no rating, so the calculation begins with {begin}"
-
-    def _described(self) -> str:
-        """Return the goal as a clause."""
-        goal = self.goal
-        if goal.divisions:
-            return f"the differences of neighboring divisions are known to ± {goal.error:g} Elo"
-        if goal.entrant is not None:
-            return f"the difference of {goal.entrant} to the others is known to ± {goal.error:g} Elo"
-        if goal.error is not None:
-            return f"every rating is known to ± {goal.error:g} Elo"
-        sure = f"a likelihood of {100 * (goal.los or 0):g} %"
-        if goal.top is not None:
-            order = " in their order" if goal.ordered else ""
-            return f"the first {goal.top}{order} are known with {sure}"
-        return f"all neighbors in the list are separated or level (within {goal.level:g} Elo) with {sure}"
-
-    def _shown(self, course: Progress) -> str:
-        value = float(course.reached)
-        return f"± {value:.1f} Elo" if self.goal.error is not None else f"likelihood {100 * value:.1f} %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -867,26 +755,6 @@ class Purpose:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """The goal as a text and its value (`shown` is its text) after `games` counted games.
-
-    `left` is the expected number of games until the goal is reached, and `expected` has the values on the way by the
-    number of games. `round_robin` is the number of games that are needed for the same value if all pairs that may meet
-    (with `divisions`, those of different divisions) play equally often; None if it is not known.
-    """
-
-    goal: str
-    shown: str
-    games: int
-    value: float
-    wanted: float
-    left: int
-    expected: tuple[tuple[int, float], ...]
-    round_robin: int | None
-    divisions: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class _Choice:
     one: str
     other: str
@@ -897,13 +765,10 @@ class _Choice:
 
 _MS_PER_HOUR = 3_600_000
 _PAIR = 2  # games of a pair, the unit of `design`
-_MEDIAN = 0.455  # median of the square of a standard normal variable
-_HALVINGS = 8  # the number of games is known to less than one part in 256
 # Fields with more entrants compute the ratings and judge the goal after every eighth of n encounters, because both take
 # O(n^3) steps. In between, ratings and gains are updated (enginetour's choice).
 _LARGE = 64
 _BLOCKS = 8
-_STEPS = 12  # points of the expected progress
 
 
 def _rounded(worth: _Matrix) -> _Matrix:
@@ -927,40 +792,6 @@ def _purpose(known: Posterior, course: Progress, aim: Goal, one: int, other: int
     told = int(_rounded((tells[rows] - tells[columns]) ** 2).argmax())
     pair = int(rows[told]), int(columns[told])
     return Purpose("place" if aim.top is None else "top", tuple(known.names[at] for at in pair))
-
-
-def _after(known: Posterior, precision: _Matrix) -> Posterior:
-    """Return the posterior with more information about each pair, given as a symmetric array in Elo^-2."""
-    more = np.diag(precision.sum(axis=1)) - precision
-    return replace(known, covariance=np.asarray(np.linalg.inv(np.linalg.inv(known.covariance) + more), np.float64))
-
-
-def _evenly(pairs: NDArray[np.bool_], each: _Matrix | float = 1.0) -> _Matrix:
-    """Return the information per game if these pairs play equally often; `each` is that of a game pair."""
-    pairs = pairs & ~np.eye(len(pairs), dtype=np.bool_)
-    return np.asarray(np.where(pairs, each, 0.0) / max(1, pairs.sum()))
-
-
-def _games_for(value: float, reach: Callable[[float], float], *, falls: bool) -> int | None:
-    """Return the number of games after which `reach`, which falls or rises, has a value; None for too many games."""
-    low, high = 0.0, 2.0
-    while (reach(high) > value) if falls else (reach(high) < value):
-        low, high = high, 2 * high
-        if high > MOST_GAMES:
-            return None
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if (reach(middle) > value) if falls else (reach(middle) < value):
-            low = middle
-        else:
-            high = middle
-    return round(high)
-
-
-def _about(games: float) -> str:
-    """Format a number of games with two significant digits."""
-    digits = max(0, int(log10(max(games, 1))) - 1)
-    return f"{round(games, -digits):,.0f}"
 
 
 def _scheduled(state: AdaptiveState, pairing: Pairing) -> GameKey:

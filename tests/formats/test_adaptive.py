@@ -359,22 +359,6 @@ def test_unsuitable_entrants(settings: dict[str, Any], field: tuple[Entrant, ...
         format_of(**settings).start(field)
 
 
-@pytest.mark.parametrize(
-    ("settings", "says"),
-    [
-        ({"goal": {"error": 10.0}, "games": 100}, "100 games reach about ± 70 Elo, but the goal is ± 10"),
-        ({"goal": {"los": 0.95}, "games": 40}, "40 games will probably not reach the goal: they leave about 4 of 4"),
-        ({"goal": {"top": 1, "los": 0.99}, "games": 12}, "12 games will probably not reach the goal: the likelihood"),
-        ({"goal": {"entrant": "A", "error": 5.0}, "games": 100}, "100 games reach about ± "),
-    ],
-)
-def test_a_goal_out_of_reach(settings: dict[str, Any], says: str) -> None:
-    """Before the first game, a warning says what the allowed games can reach."""
-    warnings = [note.text for note in format_of(**settings).start(entrants()).notes if note.is_warning]
-    assert len(warnings) == 1 and warnings[0].startswith(says)
-    assert not [note for note in format_of(**settings | {"games": 10**6}).start(entrants()).notes if note.is_warning]
-
-
 def test_some_ratings_are_missing() -> None:
     """A warning names the entrants without a rating; the others begin with theirs."""
     format_ = format_of(prior_error=40.0, games=1000, goal={"error": 60.0})

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from enginetour.formats.adaptive import Adaptive, Outlook
+from enginetour.formats.adaptive import Adaptive
 from enginetour.formats.base import Format
+from enginetour.formats.outlook import Outlook
 from enginetour.model.game import Note
 from enginetour.reports.charts import curves
 from enginetour.reports.charts.canvas import Picture
