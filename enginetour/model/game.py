@@ -91,7 +91,8 @@ class Pairing:
     @property
     def key(self) -> GameKey:
         """The identity of the game in its tournament; replays of a void game share it."""
-        return (*self.pair, self.meeting, self.leg)
+        low, high = (self.white, self.black) if self.white < self.black else (self.black, self.white)
+        return low, high, self.meeting, self.leg
 
 
 GameKey = tuple[str, str, int, int]

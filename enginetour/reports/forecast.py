@@ -35,16 +35,16 @@ def estimated_lengths(controls: Mapping[str, Sequence[TimeControl]]) -> GameLeng
 FEWEST = 20  # simulations; with fewer, a quantile of 10 % has no meaning
 
 
-def limit_cpu(seconds: float, *, fewest: int = FEWEST) -> Callable[[int], bool]:
+def limit_cpu(seconds: float, *, fewest: int = FEWEST, times: int = 3) -> Callable[[int], bool]:
     """Return a function that ends a forecast after `seconds` of processor time and `fewest` simulations.
 
-    After three times the time, it ends the forecast in any case.
+    After `times` times the time, it ends the forecast in any case.
     """
     begun = time.process_time()
 
     def going_on(finished: int) -> bool:
         spent = time.process_time() - begun
-        return spent < seconds or (finished < fewest and spent < 3 * seconds)
+        return spent < seconds or (finished < fewest and spent < times * seconds)
 
     return going_on
 

@@ -73,7 +73,8 @@ def _log_lines(line: str, asked_us: int, width: int) -> Iterator[str]:
 
 def wrap_lines(first: str, text: str, width: int) -> Iterator[str]:
     """Yield `first` and a text in lines of at most `width` columns. Later lines are indented to the text."""
-    lines = textwrap.wrap(safe_text(text), width - len(first), break_on_hyphens=False) or [""]
+    text, room = safe_text(text), width - len(first)
+    lines = [text] if len(text) <= room else textwrap.wrap(text, room, break_on_hyphens=False)
     for number, line in enumerate(lines):
         yield f"{first if number == 0 else ' ' * len(first)}{line}".rstrip()
 
@@ -185,15 +186,14 @@ class _Total:
         self.longest = 0
 
     def add(self, record: SideRecord) -> None:
-        self.counts.update(
-            games=1,
-            moves=record.moves,
-            think_ms=record.think_ms,
-            margin_uses=record.margin_uses,
-            warnings=len(record.warnings),
-            ponders=record.ponders or 0,
-            ponder_hits=record.ponder_hits or 0,
-        )
+        counts = self.counts
+        counts["games"] += 1
+        counts["moves"] += record.moves
+        counts["think_ms"] += record.think_ms
+        counts["margin_uses"] += record.margin_uses
+        counts["warnings"] += len(record.warnings)
+        counts["ponders"] += record.ponders or 0
+        counts["ponder_hits"] += record.ponder_hits or 0
         self.longest = max(self.longest, record.longest_ms)
         for name, moves, total in record.effort:
             before = self.effort.get(name, (0, 0))

@@ -120,7 +120,10 @@ class Json(JsonText):
         """Decode JSON, or return None for a cell without a value."""
         if value is None or (self.may_be_empty and not value):
             return None
-        found = json.loads(value)
+        try:
+            found = from_json(value)  # takes a third of the time of `json.loads`
+        except ValueError:  # for example, text of an engine with a lone surrogate
+            found = json.loads(value)
         return found if self.read is None else self.read(found)
 
 
@@ -190,11 +193,14 @@ def _side_json(side: SideRecord) -> dict[str, Any]:
     return found
 
 
-def _side_of(found: Mapping[str, Any]) -> SideRecord:
-    effort = tuple((figure, value["moves"], value["sum"]) for figure, value in found.get("effort", {}).items())
-    claims = tuple((claim["kind"], claim["count"], claim["first"]) for claim in found.get("claims", ()))
-    more = {"warnings": tuple(found.get("warnings", ())), "effort": effort, "claims": claims}
-    return SideRecord(**{**found, **more})
+def _side_of(found: dict[str, Any]) -> SideRecord:
+    if "warnings" in found:
+        found["warnings"] = tuple(found["warnings"])
+    if "effort" in found:
+        found["effort"] = tuple([(figure, one["moves"], one["sum"]) for figure, one in found["effort"].items()])
+    if "claims" in found:
+        found["claims"] = tuple([(claim["kind"], claim["count"], claim["first"]) for claim in found["claims"]])
+    return SideRecord(**found)
 
 
 def _frozen(value: Any) -> Any:

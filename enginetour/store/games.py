@@ -353,7 +353,7 @@ class TournamentReader:
             wanted.append(STANDING)
         rows = select(*_LINE).where(*wanted).order_by(GAMES.c.number if oldest else GAMES.c.number.desc())
         found = self.database.rows(rows if limit is None else rows.limit(limit))
-        return [GameLine.model_construct(**row._mapping) for row in (found if oldest else reversed(found))]
+        return list(GameLine.read(found if oldest else reversed(found)))
 
     def game(self, number: int) -> StoredGame:
         """Return one game with its moves. Raise UsageRefused for an unknown number."""
@@ -467,8 +467,7 @@ def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
     columns = [GAMES.c[name] for name in GameConditions.model_fields]
     rows = select(*columns).where(GAMES.c.tournament == log.id, STANDING).order_by(GAMES.c.number)
     with log.database.reading() as connection:
-        for row in connection.execute(rows):
-            yield GameConditions.model_construct(**row._mapping)
+        yield from GameConditions.read(connection.execute(rows))
 
 
 def game_digests(log: TournamentReader) -> dict[int, bytes]:
@@ -477,12 +476,13 @@ def game_digests(log: TournamentReader) -> dict[int, bytes]:
     The digest of a game changes only if the game becomes void.
     """
     joined = GAMES.join(MOVES, MOVES.c.game == GAMES.c.id)
-    rows = select(*map(codecs.stored, GAMES.c), MOVES.c.moves, STRUCK).select_from(joined)
+    rows = select(MOVES.c.moves, *map(codecs.stored, GAMES.c), STRUCK).select_from(joined)
     trouble = select(GAMES.c.number.label("of"), *map(codecs.stored, INCIDENTS.c)).select_from(GAMES.join(INCIDENTS))
     found = {}
     with log.database.reading() as connection:
         for row in _streamed(connection, rows.where(GAMES.c.tournament == log.id).order_by(GAMES.c.number)):
-            found[row.number] = blake2b(repr(tuple(row)).encode(), digest_size=16)
+            found[row.number] = digest = blake2b(row.moves, digest_size=16)
+            digest.update(repr(tuple(row)[1:]).encode())
         ordered = trouble.where(GAMES.c.tournament == log.id).order_by(GAMES.c.number, INCIDENTS.c.ordinal)
         for row in _streamed(connection, ordered):
             found[row.of].update(repr(tuple(row)).encode())
@@ -671,7 +671,7 @@ def lineup(log: TournamentReader) -> dict[str, LineupEntry]:
     columns = *(ENTRANTS.c[name] for name in EnteredEngine.model_fields), ENGINES.c.own_name
     rows = select(*columns).join(ENGINES, ENGINES.c.id == ENTRANTS.c.engine).where(ENTRANTS.c.tournament == log.id)
     entered = log.database.rows(rows.order_by(ENTRANTS.c.since_event))
-    return {row.name: LineupEntry.model_construct(**row._mapping) for row in entered}
+    return {entry.name: entry for entry in LineupEntry.read(entered)}
 
 
 def processors(log: TournamentReader) -> tuple[str, ...]:

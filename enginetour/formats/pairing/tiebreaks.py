@@ -85,7 +85,7 @@ def sonneborn_berger(name: str, cross: Cross, scores: _Scores) -> int:
     `scores` count.
     """
     row = cross.get(name, {})
-    return sum(tally.half_points * scores[other] for other, tally in row.items() if other != name and other in scores)
+    return sum([tally.half_points * scores[other] for other, tally in row.items() if other in scores and other != name])
 
 
 def direct_encounter(tied: Collection[K], cross: Mapping[K, Mapping[K, Tally]]) -> dict[K, int]:
@@ -101,7 +101,8 @@ def direct_encounter(tied: Collection[K], cross: Mapping[K, Mapping[K, Tally]]) 
 
 def wins(name: str, cross: Cross, scores: _Scores) -> int:
     """Return the number of games won against opponents listed in `scores`. Source: FIDE C.07 7."""
-    return sum(tally.wins for other, tally in cross.get(name, {}).items() if other != name and other in scores)
+    row = cross.get(name, {})
+    return sum([tally.wins for other, tally in row.items() if other in scores and other != name])
 
 
 # code -> function (tied, cross, scores) that returns the value of each tied entrant

@@ -74,10 +74,13 @@ def engine_link(name: str, site: Site, here: str) -> Markup:
 
 def game_link(number: int, site: Site, here: str, text: object = None) -> Markup:
     """Return the number of a game, or `text` if it is given. The result is a link if the game has a page."""
-    shown = ESCAPED[text] if type(text) is str else escape(number if text is None else text)
+    shown = number if text is None else ESCAPED[text] if type(text) is str else escape(text)
     if site.games is not None and number not in site.games:
-        return trusted_markup(shown)
-    return trusted_markup(_link(f"games/{number}.html", shown, site, here))
+        return trusted_markup(f"{shown}")
+    if site.single:
+        return trusted_markup(_link(f"games/{number}.html", f"{shown}", site, here))
+    # Only the start of the address is escaped, because a report has many links to games.
+    return trusted_markup(f'<a href="{ESCAPED[site.link("games/", here)]}{number}.html">{shown}</a>')
 
 
 def _link(address: str, shown: str, site: Site, here: str) -> str:

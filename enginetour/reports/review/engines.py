@@ -33,7 +33,7 @@ class OpponentGames:
     @property
     def half_points(self) -> int:
         """Return the half points of the engine."""
-        return sum(points for _, points, _ in self.games)
+        return sum([points for _, points, _ in self.games])
 
     @property
     def share(self) -> float:
@@ -43,9 +43,10 @@ class OpponentGames:
     @property
     def performance(self) -> float | None:
         """Return the performance rating, or None if the score is 0 or 100 % or the opponent has no rating."""
-        if self.rating is None or not 0 < self.share < 1:
+        share = self.share
+        if self.rating is None or not 0 < share < 1:
             return None
-        return self.rating + ELO_SCALE * log10(self.share / (1 - self.share))
+        return self.rating + ELO_SCALE * log10(share / (1 - share))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +127,17 @@ def opponents_table(one: EngineReview, site: Site, here: str) -> Markup:
 
 
 def _line(one: OpponentGames, site: Site, here: str, *, linked: bool) -> str:
-    won, drawn, lost = (sum(half == points for _, half, _ in one.games) for points in (2, 1, 0))
+    results = [half for _, half, _ in one.games]
     cells = (
         format_whole(one.rating),
-        str(len(one.games)),
-        format_points(one.half_points),
-        *(str(count) for count in (won, drawn, lost)),
+        len(results),
+        format_points(sum(results)),
+        *map(results.count, (2, 1, 0)),
         f"{100 * one.share:.1f} %",
         format_whole(one.performance),
     )
-    row = "".join(f'<td class="{kind}">{cell}</td>' for cell, kind in zip(cells, _CLASSES, strict=True))
-    signs = " ".join(game_link(number, site, here, RESULT_SIGNS[half]) for number, half, _ in one.games)
+    row = "".join([f'<td class="{kind}">{cell}</td>' for cell, kind in zip(cells, _CLASSES, strict=True)])
+    signs = " ".join([game_link(number, site, here, RESULT_SIGNS[half]) for number, half, _ in one.games])
     games = f'<td class="wrap mono">{signs}</td>' if linked else ""
     return f'<tr><th scope="row">{engine_link(one.name, site, here)}</th>{row}{games}</tr>'
 

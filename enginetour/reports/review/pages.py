@@ -227,7 +227,7 @@ def _engine_page(review: TournamentReview, site: Site, engine: EngineReview) -> 
             for column, text in zip(efforts.columns, cells, strict=True)
             if text
         ],
-        incidents=[line for line in review.incidents if line.incident.at_fault == engine.name],
+        incidents=review.trouble.get(engine.name, ()),
         paths=[path for path in review.history.paths if path.name == engine.name],
     )
 
@@ -248,8 +248,8 @@ def _trouble(review: TournamentReview, most: int | None = None) -> Sheet:
         Column("kinds", "kinds", left=True),
     )
     rows = []
-    for name in dict.fromkeys(line.incident.at_fault for line in review.incidents):
-        own = [line.incident for line in review.incidents if line.incident.at_fault == name]
+    for name, lines in review.trouble.items():
+        own = [line.incident for line in lines]
         count = sum(not one.is_warning for one in own)
         kinds = dict.fromkeys(one.category for one in own)
         rows.append({"engine": name, "incidents": count, "warnings": len(own) - count, "kinds": ", ".join(kinds)})

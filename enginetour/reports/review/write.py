@@ -208,9 +208,9 @@ def write_directory(
             **assets,
         }
         for name, text in files.items():
-            _write(folder / "assets" / name, text.encode())
+            _write(f"{folder}/assets/{name}", text.encode())
         if keys:
-            _write(folder / _MANIFEST, old.manifest(keys))
+            _write(f"{folder}/{_MANIFEST}", old.manifest(keys))
         before_page()
         _swap(folder, target)
     _sweep(target)
@@ -222,7 +222,7 @@ def mark_outdated(target: Path) -> None:
     with suppress(OSError):  # a run does not end because its report cannot be written
         if _is_report(target / "index.html") and not target.is_symlink():
             text = "/* a run has started since */\n.outdated[hidden] { display: block; }\n"
-            _write(target / "assets" / STATE_CSS, text.encode())
+            _write(f"{target}/assets/{STATE_CSS}", text.encode())
 
 
 def _is_report_entry(entry: Path) -> bool:
@@ -276,16 +276,20 @@ def _sweep(target: Path) -> None:
                 os.close(held)
 
 
-def _write(path: Path, data: bytes) -> None:
-    _with_directory(path, lambda: path.write_bytes(data))
+def _write(path: str, data: bytes) -> None:
+    def make() -> None:
+        with open(path, "wb") as file:  # noqa: PTH123  # `Path` takes as long as the rest
+            file.write(data)
+
+    _with_directory(path, make)
 
 
-def _with_directory(path: Path, make: Callable[[], object]) -> None:
-    """Make a file, and its directory if it does not exist yet."""
+def _with_directory(path: str, make: Callable[[], object]) -> None:
+    """Make a file, and its directory if it does not exist yet. Paths are texts, because there are many pages."""
     try:
         make()
     except FileNotFoundError:
-        path.parent.mkdir(exist_ok=True)
+        Path(path).parent.mkdir(exist_ok=True)
         make()
 
 
@@ -320,25 +324,33 @@ class _OldReport:
     def __init__(self, target: Path, folder: Path) -> None:
         self._target, self._folder = str(target), str(folder)
         self._mode = stat.S_IFREG | (folder.stat().st_mode & 0o666)  # of a new page, which is not executable
+        self._kept: dict[str, object] = {}  # the entries of linked pages in the manifest
 
     def keep_pages(self, keys: Mapping[str, str]) -> Set[str]:
         """Link the pages that have these keys in the manifest, and return their addresses."""
         known = self._known() if keys else {}
-        return {
-            address
+        self._kept = {
+            address: found
             for address, key in keys.items()
             if (found := known.get(address)) and self._link(address, partial(_is_in_manifest, found, key))
         }
+        return self._kept.keys()
 
     def put_page(self, address: str, data: bytes) -> None:
         """Write a page, or link the old one if it has the same content."""
-        path = Path(self._target, address)
-        if not self._link(address, lambda file: file.st_size == len(data) and path.read_bytes() == data):
-            _write(Path(self._folder, address), data)
+
+        def is_same(file: os.stat_result) -> bool:
+            return file.st_size == len(data) and Path(self._target, address).read_bytes() == data
+
+        if not self._link(address, is_same):
+            _write(f"{self._folder}/{address}", data)
 
     def manifest(self, keys: Mapping[str, str]) -> bytes:
         """Return the manifest of the new report."""
-        found = {address: [key, *_state(os.lstat(f"{self._folder}/{address}"))] for address, key in keys.items()}
+        found = {
+            address: self._kept.get(address) or [key, *_state(os.lstat(f"{self._folder}/{address}"))]
+            for address, key in keys.items()
+        }
         return json.dumps(found, separators=(",", ":")).encode()
 
     def _known(self) -> Mapping[str, object]:
@@ -357,7 +369,7 @@ class _OldReport:
             if found.st_mode != self._mode or not is_same(found):
                 return False
             new = f"{self._folder}/{address}"
-            _with_directory(Path(new), lambda: os.link(old, new))
+            _with_directory(new, partial(os.link, old, new))
         except OSError:  # for example, a file system without links
             return False
         return True
