@@ -9,10 +9,9 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from hashlib import blake2b
 from typing import Any, ClassVar
 
-from sqlalchemy import ColumnElement, Connection, Result, Select, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
 from enginetour.interop.gamepairs import UNKNOWN_OPENING, OpeningPairs
 from enginetour.model.errors import StoreRefused, UsageRefused
@@ -468,30 +467,6 @@ def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
     rows = select(*columns).where(GAMES.c.tournament == log.id, STANDING).order_by(GAMES.c.number)
     with log.database.reading() as connection:
         yield from GameConditions.read(connection.execute(rows))
-
-
-def game_digests(log: TournamentReader) -> dict[int, bytes]:
-    """Return a 128-bit digest of everything that is stored about each game, by its number, oldest first.
-
-    The digest of a game changes only if the game becomes void.
-    """
-    joined = GAMES.join(MOVES, MOVES.c.game == GAMES.c.id)
-    rows = select(MOVES.c.moves, *map(codecs.stored, GAMES.c), STRUCK).select_from(joined)
-    trouble = select(GAMES.c.number.label("of"), *map(codecs.stored, INCIDENTS.c)).select_from(GAMES.join(INCIDENTS))
-    found = {}
-    with log.database.reading() as connection:
-        for row in _streamed(connection, rows.where(GAMES.c.tournament == log.id).order_by(GAMES.c.number)):
-            found[row.number] = digest = blake2b(row.moves, digest_size=16)
-            digest.update(repr(tuple(row)[1:]).encode())
-        ordered = trouble.where(GAMES.c.tournament == log.id).order_by(GAMES.c.number, INCIDENTS.c.ordinal)
-        for row in _streamed(connection, ordered):
-            found[row.of].update(repr(tuple(row)).encode())
-    return {number: digest.digest() for number, digest in found.items()}
-
-
-def _streamed(connection: Connection, rows: Select[Any]) -> Result[Any]:
-    """Run a query whose rows may not fit into memory together."""
-    return connection.execute(rows, execution_options={"yield_per": _EVENTS_A_PAGE})
 
 
 def game_durations(log: TournamentReader) -> dict[tuple[str, str], tuple[int, float, float]]:

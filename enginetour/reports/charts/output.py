@@ -14,7 +14,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Literal
 from unicodedata import east_asian_width
@@ -275,6 +275,7 @@ def _path(spots: Sequence[XY]) -> str:
     return " L ".join(f"{_short(x)} {_short(y)}" for x, y in spots)
 
 
+@lru_cache(4096)  # the charts of all engines share most of their coordinates
 def _short(value: float) -> str:
     """Format a number with at most two decimals."""
     return f"{round(value, 2) + 0.0:g}" if abs(value) < 1e5 else f"{value:.0f}"

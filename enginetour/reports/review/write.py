@@ -42,7 +42,7 @@ from enginetour.reports.review.lists import list_review
 from enginetour.reports.review.pages import list_pages, list_site, report_pages, report_site
 from enginetour.reports.review.tournament import RESUME_COMMAND, TournamentReview, game_rows, review_tournament
 from enginetour.store.address import slug_of
-from enginetour.store.games import TournamentReader, game_digests
+from enginetour.store.games import TournamentReader
 from enginetour.store.tournaments import Store
 
 # A report in one file.
@@ -347,10 +347,10 @@ class _OldReport:
 
     def manifest(self, keys: Mapping[str, str]) -> bytes:
         """Return the manifest of the new report."""
-        found = {
-            address: self._kept.get(address) or [key, *_state(os.lstat(f"{self._folder}/{address}"))]
-            for address, key in keys.items()
-        }
+        found = dict(self._kept)
+        for address in keys.keys() - found.keys():
+            with suppress(FileNotFoundError):  # a game that has lost its moves has no page
+                found[address] = [keys[address], *_state(os.lstat(f"{self._folder}/{address}"))]
         return json.dumps(found, separators=(",", ":")).encode()
 
     def _known(self) -> Mapping[str, object]:
@@ -449,17 +449,24 @@ def _game_pages(log: TournamentReader, review: TournamentReview, site: Site) -> 
 
 
 def _game_keys(log: TournamentReader, review: TournamentReview, site: Site) -> dict[int, str]:
-    """Return a digest of everything on the page of each game: the program, the site, and what `game_rows` reads."""
-    common = repr((program_digest(), replace(site, slugs={}), log.pgn_tags)).encode()
-    digests, last, ratings, purposes = game_digests(log), log.last_number, log.known_ratings, review.purposes
+    """Return a digest of everything on the page of each game: the program, the site, and what `game_rows` reads.
+
+    A stored game never changes, except that it can become void later. Its times tell it from a game with the same
+    number in another copy of the database.
+    """
+    origin = program_digest(), replace(site, slugs={}), log.created_unix, log.seed, log.pgn_tags
+    common = blake2b(repr(origin).encode(), digest_size=16)
+    last, ratings, purposes = log.last_number, log.known_ratings, review.purposes
     found = {}
     for line in review.games:
-        if digest := digests.get(line.number):  # otherwise the game has lost its moves, and has no page
-            names = line.white, line.black
-            near = b"".join(digests.get(one.number, b"") for one in review.encounters[frozenset(names), line.meeting])
-            engines = [(site.slugs.get(name), ratings.get(name)) for name in names]
-            own = digest, line.number == last, purposes.get(line.round, ""), engines
-            found[line.number] = blake2b(repr((common, near, own)).encode(), digest_size=16).hexdigest()
+        names = line.white, line.black
+        same = review.encounters[frozenset(names), line.meeting]
+        near = [(one.number, one.started_unix, one.ended_unix, one.outcome.value, one.voided) for one in same]
+        engines = [(site.slugs.get(name), ratings.get(name)) for name in names]
+        own = names, near, line.number == last, purposes.get(line.round, ""), engines
+        key = common.copy()
+        key.update(repr(own).encode())
+        found[line.number] = key.hexdigest()
     return found
 
 
