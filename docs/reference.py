@@ -22,6 +22,8 @@ _SECTIONS = {
     "tournament": "",
     "format": "The other keys of this section depend on the format: see [Formats](formats.md).",
     "play": "",
+    "quality": "An engine that exceeds a limit is replaced by a [reserve](../howto/failing-engines.md), or withdrawn. "
+    "A limit of 3 allows 3 failures in the first 100 games of the engine, and 3 per 100 games afterwards.",
     "ratings": "",
     "notify": "",
     "report": "",

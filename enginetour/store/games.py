@@ -31,6 +31,7 @@ from enginetour.model.game import (
     Pairing,
     Replaced,
     SideRecord,
+    Termination,
     Withdrawn,
     duration_ms,
 )
@@ -476,6 +477,14 @@ def game_durations(log: TournamentReader) -> dict[tuple[str, str], tuple[int, fl
     rows = select(GAMES.c.white, GAMES.c.black, *sums).where(GAMES.c.tournament == log.id, STANDING)
     found = log.database.rows(rows.group_by(GAMES.c.white, GAMES.c.black))
     return {(row[0], row[1]): (row[2], float(row[3]), float(row[4])) for row in found}
+
+
+def games_by_ending(log: TournamentReader) -> Iterator[tuple[tuple[str, str], str, Termination, int]]:
+    """Yield the players, the engine at fault or "", the termination, and the number of games that count."""
+    columns = GAMES.c.white, GAMES.c.black, GAMES.c.culprit, GAMES.c.termination
+    rows = select(*columns, func.count()).where(GAMES.c.tournament == log.id, STANDING).group_by(*columns)
+    for white, black, culprit, termination, games in log.database.rows(rows):
+        yield (white, black), culprit, termination, int(games)
 
 
 # A game lost by a fault (for example a crash at the first move), or without a final position, is never a repetition.

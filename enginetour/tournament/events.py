@@ -5,7 +5,7 @@ started    games_done, last_game, remaining, resumed, pid, version; paths: optio
 game       number, white, black, result, termination, cause, plies, seconds, decisions
 incident   game, engine, category, cause; `warning` if it did not cost a point
 suspended  engine, cause; engines, cause: no game can start without them, and the run waits
-withdrawn  engine, cause: it still could not start after the wait
+withdrawn  engine, cause: it failed more often than allowed, or did not start; `reserve` takes its place, or ""
 paused     cause; `resumed` when games start again
 slots      slots, before: the number of concurrent games was changed
 asked      cause: another request that was carried out, to finish or about a machine
@@ -243,9 +243,10 @@ class RunEvents(Watcher):
         """Send an event for a request that has no other event."""
         self.tell("asked", text, cause=text)
 
-    def withdrawn(self, name: str, why: str) -> None:
-        """Send an event for the withdrawal of an engine by the run."""
-        self.tell("withdrawn", f"{name} is withdrawn: it {why}", engine=name, cause=why)
+    def withdrawn(self, name: str, why: str, reserve: str = "") -> None:
+        """Send an event for the withdrawal of an engine by the run, or for its replacement by a reserve."""
+        text = f"{reserve} replaces {name}: {why}" if reserve else f"{name} is withdrawn: {why}"
+        self.tell("withdrawn", text, engine=name, cause=why, reserve=reserve)
 
     def progress(self, scheduler: Scheduler) -> None:
         """Send suspensions, pauses and a change of the concurrency since the last call."""

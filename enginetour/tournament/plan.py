@@ -46,6 +46,7 @@ from enginetour.tournament.config.entrants import (
 )
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import EntrantSection, listed_order
+from enginetour.tournament.quality import can_replace
 
 if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
@@ -130,15 +131,16 @@ class _Resources:
 
 @dataclass(frozen=True)
 class Plan:
-    """A tournament that can be started: its entrants, best first, and how each of them plays."""
+    """A tournament that can be started: its entrants, best first, its reserves, and how each of them plays."""
 
     config: Config
     workspace: Path
     database: Address
     entrants: tuple[Entrant, ...]
-    sides: Mapping[str, Side]
-    files: Mapping[str, EngineEntry]  # engine files of the entrants that have one
+    sides: Mapping[str, Side]  # of entrants and reserves
+    files: Mapping[str, EngineEntry]  # engine files of those that have one
     resources: _Resources
+    reserves: tuple[Entrant, ...] = ()  # in the order in which they take the places of failing engines
     dealt: OpeningBook | None = None
     speed: float | None = None  # of this machine, if clocks are scaled by it
     away: bool = False  # true: games are played on other machines, whose speeds scale the clocks
@@ -243,6 +245,7 @@ def prepare(source: Path | Config, db: Address | None, *, resumes: bool = False,
         raise
     database = database_of(folder, db)
     entrants: list[Entrant] = []
+    reserves: list[Entrant] = []
     sides: dict[str, Side] = {}
     files: dict[str, EngineEntry] = {}
     absent: set[str] = set()
@@ -261,18 +264,18 @@ def prepare(source: Path | Config, db: Address | None, *, resumes: bool = False,
                 raise InputRefused(f"two entrants have the name {entrant.name!r}", place=at, step=step)
             _refuse_copies(entrant.name, spec, sides, config.at("entrants", number))
             resources.refuse_short_lived(spec)
-            entrants.append(entrant)
+            (reserves if section.reserve else entrants).append(entrant)
             sides[entrant.name] = side_of(config, spec, section)
             if entry.path is not None:
                 files[entrant.name] = entry
     refuse_mixed_hourglass(sides, config)
-    known = [*sides, *sorted(absent)]
+    known = [*(entrant.name for entrant in entrants), *sorted(absent)]
     _refuse_seeds(config, known)
     for name in config.ratings.anchor:
         if name not in known:
-            what = f"anchor {name!r} is not an entrant{suggest(name, sides)}"
+            what = f"anchor {name!r} is not an entrant{suggest(name, known)}"
             raise InputRefused(what, place=config.at("ratings", "anchor", name))
-    plan = Plan(config, workspace, database, tuple(entrants), sides, files, resources)
+    plan = Plan(config, workspace, database, tuple(entrants), sides, files, resources, tuple(reserves))
     _ = plan.rules, plan.names  # to read their files
     whole = len(entrants) >= FEWEST and not absent
     if whole and config.tournament.order in (None, "file"):  # other orders need the database
@@ -341,6 +344,20 @@ def scale_doubts(plan: Plan) -> tuple[str, ...]:
     )
 
 
+def reserve_doubts(plan: Plan) -> Iterator[str]:
+    """Yield a warning if the reserves of a plan can never play. The format must be able to pair the entrants."""
+    if not plan.reserves:
+        return
+    names, play = ", ".join(entrant.name for entrant in plan.reserves), plan.config.play
+    if not plan.config.quality.limits() and play.on_suspend == "stop":
+        why = '[quality] has no limits, and on_suspend is "stop"'
+    elif can_replace(plan.format, plan.format.start(plan.entrants), plan.entrants[0].name, plan.reserves[0]):
+        return
+    else:
+        why = "entrants cannot join this tournament after its start"
+    yield f"reserve = true has no effect ({names}): {why}"
+
+
 def former_names(config: Config) -> tuple[str, ...]:
     """Return a note if the configuration contains a former name of a tournament system."""
     written = config.format["system"]
@@ -350,7 +367,8 @@ def former_names(config: Config) -> tuple[str, ...]:
 def refuse_few(plan: Plan) -> None:
     """Raise InputRefused if there are fewer than two entrants."""
     if len(plan.entrants) < FEWEST:
-        what = f"a tournament needs at least two entrants (found {len(plan.entrants)})"
+        found = str(len(plan.entrants)) + (f" and {format_count(len(plan.reserves), 'reserve')}" * bool(plan.reserves))
+        what = f"a tournament needs at least two entrants (found {found})"
         raise InputRefused(what, place=plan.config.at("entrants"), step="add another [[entrants]]")
 
 
@@ -618,6 +636,7 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
         + [f"round 1: {remark}" for note in notes for remark in note.remarks]
         + list(former_names(plan.config))
         + list(scale_doubts(plan))
+        + list(reserve_doubts(plan))
         + list(control_warnings(sides))
         + list(_again(plan, most))
         + list(_beyond_hours(plan, longest))

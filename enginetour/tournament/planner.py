@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     _Pipe = Connection[Any, Any]
 
+_KEPT = ("defaults", "quality", "ratings", "notify", "report")  # sections that a plan does not change
 _ERROR = 50.0  # Elo; standard deviation of known ratings whose errors are unknown, as of a list of another year
 _SPREAD = SimulationModel().spread
 _FIRST = 6  # simulations after which only the best candidate of each format remains
@@ -355,7 +356,7 @@ def _of_config(request: PlanRequest) -> _Lineup:
         with usage_errors("--tc"):
             controls = (TimeControl.parse(request.tc),)
         play["tc"] = str(controls[0])
-    more = {name: section for name, section in table.items() if name in ("defaults", "ratings", "notify", "report")}
+    more = {name: section for name, section in table.items() if name in _KEPT}
     draft = ConfigDraft(table["tournament"], {}, tuple(table["entrants"]), play, more=more)
     return _Lineup(draft, plan.entrants, controls, slots, path.resolve().parent)
 

@@ -82,7 +82,8 @@ class RecordedRun:
         sides = () if plan.away else session.sides.values()  # games on a cluster do not use processors of this machine
         self.progress = RunProgress(session.log, plan.config.system, partial(overload_warnings, sides))
         self.progress.look(*(session.folded or fold(session.log)))
-        self.idle = session.resumed and not self.progress.remaining[1]
+        ended = session.resumed and not self.progress.remaining[1]
+        self.idle = ended and not any(session.failures().exceeding())
 
     def play(
         self,

@@ -39,6 +39,7 @@ from enginetour.tournament.plan import (
     refuse_few,
     refuse_field,
     refuse_openings,
+    reserve_doubts,
     scale_doubts,
 )
 from enginetour.tournament.probing import (
@@ -49,6 +50,7 @@ from enginetour.tournament.probing import (
     unsupported_openings,
     without_lacking,
 )
+from enginetour.tournament.quality import FailureCounts, Reserves, counted_failures
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 from enginetour.tournament.setbacks import Standstill
 
@@ -238,6 +240,9 @@ def left_out(plan: Plan, log: TournamentLog) -> list[str]:
 
 def ignored_changes(plan: Plan, log: TournamentLog) -> Iterator[str]:
     """Yield warnings about differences between the file and the tournament that have no effect."""
+    reserves, gone = {entrant.name for entrant in plan.reserves}, log.gone
+    for name in (entrant.name for entrant in log.entrants if entrant.name in reserves - gone):
+        yield f"{name} is a reserve in {plan.config.path.name} but has started the tournament, so it stays in it"
     for name in left_out(plan, log):
         step = f"to remove it, run {shlex.join(['enginetour', 'withdraw', '-t', log.name, name])}"
         yield f"{name} is no longer in {plan.config.path.name} but stays in the tournament. Hint: {step}"
@@ -281,6 +286,7 @@ class Session:
     sides: dict[str, Side]
     resumed: bool
     folded: tuple[Format[Any], Any] | None  # the format, and the state after the log; `play` uses it
+    reserves: Reserves  # may be shared with other tournaments
     refusal: TourError | None = None  # why the run could not continue; set when `play` returns
 
     def __post_init__(self) -> None:
@@ -288,6 +294,10 @@ class Session:
         per = self.log.config.get("per", self.plan.config.play.openings.per)
         self.plan = self.plan.of_edition(self.log.edition, per)
         self._files = EngineFiles(self.log.title)
+
+    def failures(self) -> FailureCounts:
+        """Return the failures of the tournament so far, with the limits of the file."""
+        return counted_failures(self.log, self.plan.config.quality.limits())
 
     def task(self, pairing: Pairing, again: int) -> GameTask:
         """Return the task of a game. Raise InputRefused if an engine has changed since its last game."""
@@ -306,15 +316,17 @@ def open_session(
     tell: Callable[[str], None],
     check_stop: Callable[[], None] = lambda: None,
     begun: Begun | None = None,
+    reserves: Reserves | None = None,
 ) -> Iterator[Session]:
     """Lock, probe engines, and create or resume the tournament. Nothing is written before all engines can play.
 
     `check_stop` is called during probes, before writes, and while another program has locked the database; an error
-    that it raises ends the session. `begun` are probes that have been started.
+    that it raises ends the session. `begun` are probes that have been started. `reserves` are shared with other
+    tournaments; by default, they are the reserves of the plan that have not played in this tournament.
     """
     with ExitStack() as stack:
         lock = lock_of(plan.database, slug_of(plan.config.tournament.name))
-        opening = _Opening(plan, executor, tell, check_stop, accept_change, stack, lock, begun or {})
+        opening = _Opening(plan, executor, tell, check_stop, accept_change, stack, lock, begun or {}, reserves)
         yield opening.session(new=new)
 
 
@@ -330,6 +342,7 @@ class _Opening:
     stack: ExitStack
     lock: Lock
     begun: Begun
+    reserves: Reserves | None
 
     def session(self, *, new: bool) -> Session:
         plan, name = self.plan, self.plan.config.tournament.name
@@ -413,7 +426,10 @@ class _Opening:
             elif note.kind in ("starts", "round"):
                 self.tell(note.text)
         self._warn(scale_doubts(plan))
-        return Session(plan, store, log, dict(plan.sides), resumed=False, folded=fold(log))
+        self._warn(reserve_doubts(plan))
+        return Session(
+            plan, store, log, dict(plan.sides), resumed=False, folded=fold(log), reserves=self._reserves(log)
+        )
 
     def _resume(self, store: Store) -> Session:
         log = store.tournament(self.plan.config.tournament.name)
@@ -428,14 +444,16 @@ class _Opening:
         plan = self._at_speed(plan, machinespeed.this_machine(plan.wanted_speed, log.config.get("machine")))
         if format_.offers(state):
             self._warn(ignored_changes(plan, log))
-        session = Session(plan, store, log, sides, resumed=True, folded=None)
+        session = Session(plan, store, log, sides, resumed=True, folded=None, reserves=self._reserves(log))
         editor = TournamentEditor(log, format_, StoppedTournament(state))
         if grown:
             self.tell(editor.extend(grown, "in the file"))
         joining = [entrant for entrant in plan.entrants if entrant.name not in log.specs]
-        if joining:
-            probes = self._probe({entrant.name: plan.sides[entrant.name] for entrant in joining})
+        waiting = [name for name in session.reserves.free if name in plan.sides and name not in log.specs]
+        if joining or waiting:
+            probes = self._probe({name: plan.sides[name] for name in [*(one.name for one in joining), *waiting]})
             plan = self._without_lacking(plan, probes)
+            session.sides |= {name: plan.sides[name] for name in waiting}
         for entrant in joining:
             side = session.sides[entrant.name] = plan.sides[entrant.name]
             try:
@@ -445,6 +463,12 @@ class _Opening:
                 raise UsageRefused(str(error), place=entrant.name, step=step) from None
         session.folded = (format_, editor.state)
         return session
+
+    def _reserves(self, log: TournamentLog) -> Reserves:
+        if self.reserves is not None:
+            return self.reserves
+        played = log.specs
+        return Reserves(entrant.name for entrant in self.plan.reserves if entrant.name not in played)
 
     def _at_speed(self, plan: Plan, machine: machinespeed.Machine) -> Plan:
         if machine.speed is not None:
@@ -489,6 +513,7 @@ def play(
     slot_settings = SlotSettings(tag, cores, affinity == "quick", settings.start_parallel, session.plan.results)
     here.reassign(slots, picture, slot_settings)
     copies = {name: side.spec.max_copies for name, side in session.sides.items()}
+    waiting = [entrant for entrant in session.plan.reserves if entrant.name in session.sides]
     scheduler = Scheduler(
         log=session.log,
         format=format_,
@@ -503,6 +528,9 @@ def play(
         free_bytes=backend.free_bytes,
         busy=describe_overload if cluster is None else str,
         standstill=Standstill(settings.suspend_patience, settings.on_suspend == "withdraw"),
+        count_failures=session.failures,
+        reserves=session.reserves,
+        substitutes={one.name: (one, session.sides[one.name].spec) for one in waiting},
     )
 
     if cluster is not None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from itertools import repeat
 from operator import is_
 from queue import Empty, SimpleQueue
@@ -24,16 +25,20 @@ from enginetour.formats.base import Format, replay
 from enginetour.model.errors import InternalFailure, MachineFailure, TourError
 from enginetour.model.game import (
     INTERNAL,
+    Entrant,
     Event,
     Game,
+    GameVoided,
     Incident,
     Note,
     Outcome,
     Pairing,
+    Replaced,
     Termination,
     Withdrawn,
 )
-from enginetour.model.task import GameTask, Side
+from enginetour.model.task import EngineSpec, GameTask, Side
+from enginetour.tournament.quality import FailureCounts, Reserves, can_replace
 from enginetour.tournament.setbacks import Setbacks, Standstill, room_for, would_go_on
 
 if TYPE_CHECKING:
@@ -268,8 +273,11 @@ class Watcher:
     def trouble(self, text: str) -> None:
         """Receive a message for the user."""
 
-    def withdrawn(self, name: str, why: str) -> None:
-        """Receive the name of an engine that the run has withdrawn. The withdrawal is already in the log."""
+    def withdrawn(self, name: str, why: str, reserve: str = "") -> None:
+        """Receive the name of an engine that the run has withdrawn, and of the reserve that takes its place, if any.
+
+        The event is already in the log.
+        """
 
     def turn(self, scheduler: Scheduler) -> None:
         """Act before games start, for example stop the run."""
@@ -306,6 +314,9 @@ class Scheduler:
     free_bytes: Callable[[], float] = lambda: math.inf  # on the disk of the log
     busy: Callable[[], str] = lambda: ""  # describes the load if the machine is too busy for a fair game
     standstill: Standstill = field(default_factory=Standstill)
+    count_failures: Callable[[], FailureCounts] = FailureCounts  # of the log, with the limits of [quality]
+    reserves: Reserves = field(default_factory=Reserves)
+    substitutes: Mapping[str, tuple[Entrant, EngineSpec]] = field(default_factory=dict)  # reserves of this tournament
     folded: Any = None  # the state after the log, if the caller has replayed it (a second per 30,000 games)
 
     def __post_init__(self) -> None:
@@ -325,11 +336,14 @@ class Scheduler:
         self._over: deque[Future[Any]] = deque()  # futures that have ended; saves polling all futures
         self._offers = Offers(self.format, self.setbacks, self._allotment)
         self._held_until: float | None = None
+        self._failures = self.count_failures()
+        self._unchecked = True  # whether an engine may exceed a limit of failures
 
     def run(self) -> RunEnd:
         """Play until no game is left, the run is stopped, or `most_games` games have been played."""
         while True:
             self._act()  # first, so that no new game starts after a stop
+            self._check_failures()  # an earlier run may have been killed before it replaced an engine
             self.watcher.turn(self)
             self._submit()
             self.watcher.progress(self)  # after the next games have started, because output takes time
@@ -372,6 +386,10 @@ class Scheduler:
         """Use the state after an event that is in the log."""
         self.state = after
         self.setbacks.forget(event)
+        if isinstance(event, Withdrawn | Replaced):
+            self._failures.forget(event.name if isinstance(event, Withdrawn) else event.old)
+        elif isinstance(event, GameVoided):
+            self._failures, self._unchecked = self.count_failures(), True
 
     def playing(self) -> list[Pairing]:
         """Return the games in progress."""
@@ -449,7 +467,11 @@ class Scheduler:
         """Wait for the engines that all games need, then withdraw them. Return BLOCKED if this does not help."""
         still, suspended = self.standstill, self.setbacks.suspended
         names = suspended.keys() & {name for pairing in offers for name in pairing.pair}
-        if still.until is None and not would_go_on(self.format, self.state, names, self.setbacks.is_open):
+        if (
+            still.until is None
+            and not (still.withdraws and any(self._suits(name, one) for name in names for one in self.reserves.free))
+            and not would_go_on(self.format, self.state, names, self.setbacks.is_open)
+        ):
             return RunEnd.BLOCKED
         if started := still.begin(names, self.clock()):
             self.watcher.trouble(started)
@@ -457,18 +479,41 @@ class Scheduler:
             return None
         if not still.withdraws:
             return RunEnd.BLOCKED
-        for name in sorted(names):
-            self._withdraw(name, still.why(suspended[name]))
+        removed = [self._remove(name, still.why(suspended[name])) for name in sorted(names)]
         still.end()
-        return None
+        return None if any(removed) else RunEnd.BLOCKED
 
-    def _withdraw(self, name: str, why: str) -> None:
-        event = Withdrawn(name)
-        after, notes = self.step(event)
-        self.log.record_event(event, notes, why=why)
+    def _check_failures(self) -> None:
+        """Remove the engines that have exceeded a limit of failures."""
+        if self._unchecked:
+            self._unchecked = False
+            for name, why in [*self._failures.exceeding()]:
+                self._remove(name, why)
+
+    def _suits(self, name: str, reserve: str) -> bool:
+        """Return whether a reserve can take the place of an entrant."""
+        known = self.substitutes.get(reserve)
+        return known is not None and can_replace(self.format, self.state, name, known[0])
+
+    def _remove(self, name: str, why: str) -> bool:
+        """Replace an entrant by the first reserve that can take its place, or withdraw it.
+
+        Return False if the format does not allow this.
+        """
+        reserve = self.reserves.take(partial(self._suits, name))
+        entrant, spec = (None, None) if reserve is None else self.substitutes[reserve]
+        event = Withdrawn(name) if entrant is None else Replaced(name, entrant)
+        try:
+            after, notes = self.step(event)
+        except ValueError as error:
+            self._failures.forget(name)  # the next run tries again
+            self.watcher.trouble(f"{name} cannot be withdrawn ({error}): {why}")
+            return False
+        self.log.record_event(event, notes, why=why, spec=spec)
         self.take(event, after)
-        self.watcher.trouble(f"{name} is withdrawn: it {why}")
-        self.watcher.withdrawn(name, why)
+        self.watcher.trouble(f"{name} is withdrawn: {why}" if reserve is None else f"{reserve} replaces {name}: {why}")
+        self.watcher.withdrawn(name, why, reserve or "")
+        return True
 
     def _wait(self) -> None:
         if not self._over:
@@ -515,8 +560,9 @@ class Scheduler:
             return
         self._allotment.end(pairing, failed=False)
         after = self._ended(game, since)
-        if game.outcome is Outcome.VOID or len(self._unwritten) >= _MOST_TOGETHER:
-            self._record()  # a void game is counted first, because it may suspend engines
+        fails = game.outcome is Outcome.VOID or self._failures.is_failure(game)
+        if fails or len(self._unwritten) >= _MOST_TOGETHER:
+            self._record()  # a void game or a failure is counted first, because it may suspend engines
             return
         self.watcher.turn(self)
         self._submit(after)  # the next game starts before the commit, which takes time
@@ -554,11 +600,14 @@ class Scheduler:
                 continue
             self.state = one.after
             self.setbacks.record(one.game)
+            self._failures.record(one.game)
+            self._unchecked |= self._failures.is_failure(one.game)
             if one.game.outcome is not Outcome.VOID:
                 self.standstill.end()
                 self.played += 1
                 self.spent += self.clock() - one.since
             self.watcher.game(number, one.game, one.notes)
+        self._check_failures()
 
 
 def _nothing() -> None:

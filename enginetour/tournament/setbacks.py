@@ -284,7 +284,7 @@ class Standstill:
 
     def why(self, cause: str) -> str:
         """Return the reason for a withdrawal, which the log shows."""
-        return f"did not start for {self._long()} while no other game could be played: {cause}"
+        return f"it did not start for {self._long()} while no other game could be played: {cause}"
 
     def _long(self) -> str:
         return f"{self.patience / 60:.0f} min" if self.patience >= 120 else f"{self.patience:.0f} s"

@@ -240,10 +240,10 @@ class WatcherGroup(Watcher):
         for watcher in self.watchers:
             watcher.trouble(text)
 
-    def withdrawn(self, name: str, why: str) -> None:
+    def withdrawn(self, name: str, why: str, reserve: str = "") -> None:
         """Pass the withdrawal to each watcher."""
         for watcher in self.watchers:
-            watcher.withdrawn(name, why)
+            watcher.withdrawn(name, why, reserve)
 
     def turn(self, scheduler: Scheduler) -> None:
         """Call each watcher in each turn of the scheduler's loop."""
@@ -311,10 +311,10 @@ class RunWatcher(WatcherGroup):
             self.picture.count(incident)
         super().game(number, game, notes)
 
-    def withdrawn(self, name: str, why: str) -> None:
+    def withdrawn(self, name: str, why: str, reserve: str = "") -> None:
         """Count the games again, then pass the withdrawal on."""
         self.changed()
-        super().withdrawn(name, why)
+        super().withdrawn(name, why, reserve)
 
 
 class RequestHandler:

@@ -14,5 +14,5 @@ def test_init_names_the_schema_of_its_configuration(tmp_path: Path) -> None:
     first = (tmp_path / "night.toml").read_text("utf-8").splitlines()[0]
     assert first == "#:schema results/configuration.schema.json"
     schema = json.loads((tmp_path / "results" / "configuration.schema.json").read_text("utf-8"))
-    sections = {"tournament", "format", "play", "ratings", "notify", "report", "defaults", "entrants"}
+    sections = {"tournament", "format", "play", "quality", "ratings", "notify", "report", "defaults", "entrants"}
     assert sections == set(schema["properties"])

@@ -1085,7 +1085,7 @@ class MemoryLog:
         self.notes += notes
         return len(self.games)
 
-    def record_event(self, event: Event, notes: Sequence[Note], *, why: str) -> int:
+    def record_event(self, event: Event, notes: Sequence[Note], *, why: str, spec: EngineSpec | None = None) -> int:
         self.left.append((event, why))
         return len(self.left)
 

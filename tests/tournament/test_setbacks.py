@@ -166,7 +166,7 @@ class Hall(Heard):
     def progress(self, scheduler: Scheduler) -> None:
         self.now += 60.0
 
-    def withdrawn(self, name: str, why: str) -> None:
+    def withdrawn(self, name: str, why: str, reserve: str = "") -> None:
         self.left.append(name)
 
 
@@ -193,7 +193,7 @@ def test_it_is_withdrawn_when_patience_is_used_up() -> None:
     log: Any = loop.log
     ((event, why),) = log.left
     assert event == Withdrawn("Dot")
-    assert why == "did not start for 60 min while no other game could be played: exit 1"
+    assert why == "it did not start for 60 min while no other game could be played: exit 1"
     assert hall.left == ["Dot"]
     assert 3600 <= hall.now < 5400
     tries = sum("Dot" in task.pairing.pair for task in loop.executor.tasks)  # type: ignore[attr-defined]

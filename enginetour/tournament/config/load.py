@@ -22,6 +22,7 @@ from enginetour.tournament.config.sections import (
     EntrantSection,
     NotifySection,
     PlaySection,
+    QualitySection,
     RatingsSection,
     ReportSection,
     TournamentSection,
@@ -87,7 +88,7 @@ def suggest_key(path: tuple[str | int, ...], known: Collection[str], sections: M
 
 
 _Keys = tuple[str | int, ...]
-_SECTIONS = ("tournament", "format", "play", "ratings", "notify", "report", "defaults", "entrants")
+_SECTIONS = ("tournament", "format", "play", "quality", "ratings", "notify", "report", "defaults", "entrants")
 # Keys of [play] that may change on resume: they control the run and do not change the results of games.
 _CHANGEABLE = {
     "concurrency",
@@ -117,6 +118,7 @@ class Config(BaseModel):
     format: dict[str, Any]
     # Defaults are not validated, because each section would then need its own validator in addition to this model's.
     play: PlaySection = PlaySection.model_construct()
+    quality: QualitySection = QualitySection.model_construct()
     ratings: RatingsSection = RatingsSection.model_construct()
     notify: NotifySection = NotifySection.model_construct()
     report: ReportSection = ReportSection.model_construct()

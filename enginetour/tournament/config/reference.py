@@ -17,6 +17,7 @@ from enginetour.tournament.config.sections import (
     EntrantSection,
     NotifySection,
     PlaySection,
+    QualitySection,
     RatingsSection,
     ReportSection,
     TournamentSection,
@@ -43,6 +44,7 @@ class _File(BaseModel):
     tournament: TournamentSection = Field(description="Name, random seed and starting list.")
     format: dict[str, Any] = Field(description="Tournament format and its settings.")
     play: PlaySection | None = Field(default=None, description="Time control, concurrency, openings and rules.")
+    quality: QualitySection | None = Field(default=None, description="Limits of failures of an engine.")
     ratings: RatingsSection | None = Field(default=None, description="Rating systems and their settings.")
     notify: NotifySection | None = Field(default=None, description="Notifications.")
     report: ReportSection | None = Field(default=None, description="HTML report.")

@@ -1,4 +1,4 @@
-"""All sections of a configuration as pydantic models: tournament, play, defaults, entrants, ratings, report, notify."""
+"""All sections of a configuration as pydantic models, from ``[tournament]`` and ``[play]`` to ``[[entrants]]``."""
 
 from __future__ import annotations
 
@@ -201,8 +201,12 @@ class EntrantSection(DefaultsSection, _SourceSection):
 
     inherit: str | None = Field(
         default=None,
-        description="Another entrant, by its name or engine id. Its settings, except name, new and rating, are the "
-        "defaults of this entrant.",
+        description="Another entrant, by its name or engine id. Its settings, except name, new, rating and reserve, "
+        "are the defaults of this entrant.",
+    )
+    reserve: bool = Field(
+        default=False,
+        description="Whether the entrant is a reserve: it plays only if it takes the place of an entrant that fails.",
     )
     replaces: _Name | None = Field(
         default=None,
@@ -263,13 +267,11 @@ class EntrantSection(DefaultsSection, _SourceSection):
     def inheriting(self, other: EntrantSection) -> EntrantSection:
         """Return the entrant with the settings of another entrant that it does not set itself, as `with_defaults` does.
 
-        Options are combined, too. Name, rank and rating are not inherited. Raise ValueError if the engine is inherited,
-        but cannot be used without a name.
+        Options are combined, too. Name, rank, rating and reserve are not inherited. Raise ValueError if the engine is
+        inherited, but cannot be used without a name.
         """
         own = _SOURCES if any(getattr(self, key) for key in _SOURCES) else ()
-        return self._with(
-            other, other.model_fields_set - {"name", "inherit", "replaces", "new", "rating", *own}
-        )._checked()
+        return self._with(other, other.model_fields_set - {*_OWN_KEYS, *own})._checked()
 
     def _with(self, other: DefaultsSection, keys: Iterable[str]) -> EntrantSection:
         own, found = self.model_fields_set, dict[str, Any]()
@@ -293,6 +295,7 @@ def combined_options(usual: Mapping[str, OptionValue], own: Mapping[str, OptionV
 
 
 _SOURCES = ("engine", "command", "glob", "protocol")
+_OWN_KEYS = ("name", "inherit", "reserve", "replaces", "new", "rating")  # keys that are not inherited
 _COLOR_CONTROLS = ("white_tc", "black_tc")
 _Extra = Literal["timeleft", "latency", "nodes", "seldepth", "nps", "hashfull", "tbhits", "pv", "lines"]
 _Divisor = Annotated[float, Field(gt=1, le=1000)]
@@ -500,6 +503,23 @@ class RatingsSection(_Section):
 
             found |= {_known_system(name): settings_for(name, given) for name, given in self.plugins.items()}
         return {system: settings for system, settings in found.items() if settings is not None}
+
+
+_PerHundred = Annotated[int, Field(ge=0, le=100)] | None
+_LIMIT = "Largest number of {} of an engine per 100 games before it is suspended. Default: no limit."
+
+
+class QualitySection(_Section):
+    """``[quality]``: limits of failures; an engine that exceeds a limit is replaced by a reserve, or withdrawn."""
+
+    crashes: _PerHundred = Field(default=None, description=_LIMIT.format("crashes"))
+    stalls: _PerHundred = Field(default=None, description=_LIMIT.format("stalled connections"))
+    time_losses: _PerHundred = Field(default=None, description=_LIMIT.format("time losses"))
+    illegal_moves: _PerHundred = Field(default=None, description=_LIMIT.format("illegal moves"))
+
+    def limits(self) -> dict[str, int]:
+        """Return the limits that are given, by key."""
+        return self.model_dump(exclude_none=True)
 
 
 class ReportSection(_Section):
