@@ -23,14 +23,22 @@ from enginetour.engines.process import describe_safeguards
 from enginetour.formats.base import SYSTEMS, options_model, own_decisions
 from enginetour.interop.files import replace_file
 from enginetour.interop.toml import toml_value
-from enginetour.model.errors import InputRefused, StoreRefused, TourError, UsageRefused, did_you_mean, usage_errors
+from enginetour.model.errors import (
+    InputRefused,
+    LeagueFound,
+    StoreRefused,
+    TourError,
+    UsageRefused,
+    did_you_mean,
+    usage_errors,
+)
 from enginetour.model.renamed import system_name
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import variant_named
-from enginetour.reports.sheet import format_duration
+from enginetour.reports.sheet import Column, Sheet, format_duration
 from enginetour.reports.standings import probes_sheet
 from enginetour.reports.starts import round_one_lines
-from enginetour.store.address import Address, workspace_of
+from enginetour.store.address import Address, database_of, workspace_of
 from enginetour.store.database import database_exists
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
@@ -270,7 +278,7 @@ def systems(name: str | None) -> None:
 @json_option
 @click.option("--notify", is_flag=True, help="Send a test notification through each channel of [notify].")
 def check(config: Path, db: Address | None, notify: bool) -> int:
-    """Check a configuration, start every engine once, and show the plan.
+    """Check a configuration or a league, start every engine once, and show the plan.
 
     Shows the number of games, the longest duration and warnings. For formats
     with rounds, it also shows who starts where and the expected differences
@@ -278,7 +286,10 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
 
     Example: enginetour check configs/debian-bubble.toml
     """
-    plan = limits.prepare(config, db)
+    try:
+        plan = limits.prepare(config, db)
+    except LeagueFound:
+        return _check_league(config, db)
     limits.refuse_few(plan)
     how = _how_to_run(plan)
     for notice in plan.config.notices:
@@ -315,6 +326,47 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
         echo(f"may open files: {line}")
     echo(describe_safeguards())
     echo(f"ready to run: {quote_command('run', *how, config, db=db)}")
+    return 0
+
+
+_LEAGUE = (
+    Column("tournament", "tournament", left=True),
+    Column("engines", "engines"),
+    Column("fewest", "fewest games"),
+    Column("most", "most games"),
+    Column("longest_hours", "at most", form=lambda hours: "" if hours is None else format_duration(hours * 3600)),
+)
+
+
+def _check_league(config: Path, db: Address | None) -> int:
+    """Check a league file, start the engines once, and show what a run plays, or the next season."""
+    from enginetour.reports.league import moves_rows, moves_table
+    from enginetour.tournament.league import look_ahead, read_league
+
+    league, database = read_league(config), database_of(config.resolve().parent, db)
+    ahead = look_ahead(league, database)
+    rows, warnings = list[dict[str, Any]](), dict[str, None]()
+    for plan in ahead.plans:
+        probes = probing.probe_all(plan.sides, hidden=plan.results)
+        probing.refuse_unfit(probes, plan.sides)
+        estimate = limits.estimate_duration(plan)
+        about = {"tournament": plan.config.tournament.name, "engines": len(plan.entrants)}
+        rows.append(about | {column.key: estimate[column.key] for column in _LEAGUE[2:]})
+        warnings |= dict.fromkeys(estimate["warnings"])
+    title = f"{league.name}, season {ahead.number}"
+    notes = [f"warning: {text}" for text in warnings]
+    moves = moves_rows(ahead.moves, league.section.rules().names)
+    value: dict[str, Any] = {"league": league.name, "season": ahead.number, "begun": ahead.exists, "tournaments": rows}
+    value |= {"moves": moves, "warnings": [*warnings]}
+    print_sheet(Sheet(title, _LEAGUE, tuple(rows), notes=tuple(notes)), value)
+    if output_form() == "json":
+        return 0
+    if moves:
+        print_sheet(moves_table(f"moves · {title}", moves))
+    if ahead.number > 1 and not ahead.exists:
+        echo(f"ready to begin: {quote_command('season', 'next', config, db=db)}")
+    else:
+        echo(f"ready to run: {quote_command('run', config, db=db)}")
     return 0
 
 

@@ -75,11 +75,20 @@ _MOVES = (
 )
 
 
+def moves_rows(moves: Sequence[Move], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return moves as rows, in the order of the divisions `names`."""
+    return [asdict(move) for move in sorted(moves, key=_order(names))]
+
+
+def moves_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Sheet:
+    """Return a table of moves with their reasons."""
+    return Sheet(title, _MOVES, tuple(rows))
+
+
 def moves_sheet(stored: StoredSeason) -> Sheet:
     """Return who moves at the beginning of a season, and why."""
     title = f"moves · {stored.league}, season {stored.number}"
-    rows = tuple(asdict(move) for move in sorted(stored.season.moves, key=_order(stored.rules.names)))
-    return Sheet(title, _MOVES, rows)
+    return moves_table(title, moves_rows(stored.season.moves, stored.rules.names))
 
 
 def _order(names: Sequence[str]) -> Callable[[Move], tuple[int, int]]:

@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from enginetour.engines.registry import of_workspace
-from enginetour.formats.league import Season, first_season, next_season
+from enginetour.formats.league import Move, Season, first_season, next_season
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.store.address import Address, results_of, workspace_of
 from enginetour.store.database import database_exists
@@ -27,7 +27,7 @@ from enginetour.tournament.config.league import CrossTable, League, PlayoffTable
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import listed_order
 from enginetour.tournament.executor import probe_executor
-from enginetour.tournament.plan import prepare
+from enginetour.tournament.plan import Plan, prepare
 from enginetour.tournament.probing import probe_all, refuse_unfit
 from enginetour.tournament.scheduler import RunEnd
 
@@ -38,6 +38,8 @@ def read_league(path: Path) -> League:
 
 
 # The tournaments of a season.
+
+_AHEAD = 8  # encounters; the default of the adaptive format
 
 
 def stage_config(league: League, book: SeasonBook, stage: Stage) -> Config:
@@ -59,6 +61,8 @@ def stage_config(league: League, book: SeasonBook, stage: Stage) -> Config:
         table = stage.log.config["format"]
     else:
         names, table = cross_matches(section.cross or CrossTable(), book.tables, book.division_results())
+        if table["system"] == "adaptive":
+            table["ahead"] = max(_AHEAD, 2 * league.base.play.concurrency)
     return league.config(book.stored.number, StagePlan(stage.kind, stage.label, stage.number, names, table))
 
 
@@ -98,20 +102,69 @@ def begin_season(league: League, database: Address, tell: Callable[[str], None])
 
     Raise UsageRefused if the newest season has not ended, and InputRefused if the file does not fit.
     """
-    if database_exists(database):
-        with Store.open(database, create=False) as store:
-            book = newest_season(store, league.name)
-            season = _next(league, book) if book else _first(league, store)
-            number = book.stored.number + 1 if book else 1
-    elif listed_order(league.section.start):
-        raise InputRefused("list not found", place=league.at("league", "start"), step="create the list first")
-    else:
-        season, number = _first(league, None), 1
-    _probe(league, season, database, tell)
+    number, season = _following(league, database)
+    plans = _plans(league, database, number, season)
+    with probe_executor(results_of(league.path.resolve().parent, database)) as executor:
+        for plan in plans:
+            refuse_unfit(probe_all(plan.sides, executor=executor), plan.sides)
+    tell(f"{len(season.engines) - len(season.waiting)} engines can start")
     with Store.open(database) as store:
         section = league.section.model_dump(mode="json")
         write_season(store, league.name, number, section, league.section.rules(), season)
     return number
+
+
+def _following(league: League, database: Address) -> tuple[int, Season]:
+    """Return the number and the places of the first or the next season."""
+    if database_exists(database):
+        with Store.open(database, create=False) as store:
+            book = newest_season(store, league.name)
+            return (book.stored.number + 1, _next(league, book)) if book else (1, _first(league, store))
+    if listed_order(league.section.start):
+        raise InputRefused("list not found", place=league.at("league", "start"), step="create the list first")
+    return 1, _first(league, None)
+
+
+def _plans(league: League, database: Address, number: int, season: Season) -> list[Plan]:
+    """Return the plans of the tournaments with which a season begins."""
+    stages = [
+        StagePlan("division", one.name, place, names, one.format)
+        for place, (one, names) in enumerate(zip(league.section.divisions, season.divisions, strict=True))
+        if names and not season.open[place]
+    ]
+    if season.qualifier:
+        stages.append(StagePlan("qualifier", "Qualifier", 0, season.qualifier, league.section.qualifier.format))
+    return [prepare(league.config(number, stage), database) for stage in stages]
+
+
+@dataclass(frozen=True, slots=True)
+class LeagueOutlook:
+    """What a run of a league plays, or what the next season would be.
+
+    Attributes:
+        number: number of the season.
+        exists: whether the season has been written.
+        plans: tournaments that can be played, or with which the season begins.
+        moves: for a season that has not been written: who moves, and why.
+    """
+
+    number: int
+    exists: bool
+    plans: Sequence[Plan]
+    moves: Sequence[Move]
+
+
+def look_ahead(league: League, database: Address) -> LeagueOutlook:
+    """Return what a run plays now, or the next season if the newest one has ended. Nothing is written."""
+    if database_exists(database):
+        with Store.open(database, create=False) as store:
+            book = newest_season(store, league.name)
+            if book is not None and (stages := book.playable()):
+                configs = [stage_config(league, book, stage) for stage in stages]
+                plans = [prepare(config, database, resumes=True) for config in configs]
+                return LeagueOutlook(book.stored.number, exists=True, plans=plans, moves=())
+    number, season = _following(league, database)
+    return LeagueOutlook(number, exists=False, plans=_plans(league, database, number, season), moves=season.moves)
 
 
 def _first(league: League, store: Store | None) -> Season:
@@ -162,23 +215,6 @@ def _next(league: League, book: SeasonBook) -> Season:
         )
     except ValueError as error:
         raise InputRefused(str(error), place=league.at("league", "divisions")) from None
-
-
-def _probe(league: League, season: Season, database: Address, tell: Callable[[str], None]) -> None:
-    """Start each engine of a season once. Raise an error if one cannot play in its division."""
-    plans = [
-        StagePlan("division", one.name, number, names, one.format)
-        for number, (one, names) in enumerate(zip(league.section.divisions, season.divisions, strict=True))
-        if names
-    ]
-    if season.qualifier:
-        plans.append(StagePlan("qualifier", "Qualifier", 0, season.qualifier, league.section.qualifier.format))
-    with probe_executor(results_of(league.path.resolve().parent, database)) as executor:
-        for plan in plans:
-            config = league.config(1, plan)
-            sides = prepare(config, database).sides
-            refuse_unfit(probe_all(sides, executor=executor), sides)
-    tell(f"{len(season.engines) - len(season.waiting)} engines can start")
 
 
 # A run.

@@ -155,7 +155,7 @@ CASES = {
         "!machines": "machines",
         "finish": "finish",
     },
-    "seasons": {"season": "season", "season show 1": "season show"},
+    "seasons": {"season": "season", "season show 1": "season show", "check league.toml": "check LEAGUE"},
     "cluster": {"machines -t league": "machines"},
     "crashing": {
         "standings --engines": "standings --engines",

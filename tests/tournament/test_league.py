@@ -66,6 +66,27 @@ def test_two_seasons(tmp_path: Path) -> None:
     assert "Mini, season 2" in tour(tmp_path, "season").stdout
 
 
+def test_check_shows_what_comes(tmp_path: Path) -> None:
+    """`check` shows the games of the first season, of an unfinished one, and the moves of the next one."""
+    league(tmp_path, RULES)
+    first = read(tmp_path, "check", "league.toml")
+    assert (first["season"], first["begun"]) == (1, False)
+    assert [(one["tournament"], one["most"]) for one in first["tournaments"]] == [
+        ("Mini S1 Premier", 3),
+        ("Mini S1 First", 6),
+    ]
+    assert not (tmp_path / "results").exists()
+    tour(tmp_path, "run", "league.toml", "--max-games", "1", expect=8)
+    assert read(tmp_path, "check", "league.toml")["begun"]
+    tour(tmp_path, "run", "league.toml")
+    told = tour(tmp_path, "check", "league.toml").stdout
+    assert "ready to begin: enginetour season next league.toml" in told
+    found = read(tmp_path, "check", "league.toml")
+    tour(tmp_path, "season", "next", "league.toml")
+    by_engine = {move["engine"]: move for move in read(tmp_path, "season")["moves"]}
+    assert by_engine == {move["engine"]: move for move in found["moves"]} != {}
+
+
 def test_a_stopped_season_ends_like_any_other(tmp_path: Path) -> None:
     """A season that is stopped after every few games has the tables of a season that was played at once."""
     whole, often = tmp_path / "whole", tmp_path / "often"
@@ -143,7 +164,7 @@ def test_bad_files(tmp_path: Path, rules: str, divisions: str, names: tuple[str,
 def test_other_errors(tmp_path: Path) -> None:
     """Commands for tournaments, options of tournaments, and missing leagues are one line each."""
     path = league(tmp_path)
-    assert "describes a league" in tour(tmp_path, "check", "league.toml", expect=3).stderr
+    assert "describes a league" in tour(tmp_path, "simulate", "league.toml", expect=3).stderr
     assert "not possible for a league" in tour(tmp_path, "run", "league.toml", "--new", expect=2).stderr
     path.write_text(
         "league = 3\n" + path.read_text().replace("[league]", "[play.tags]").replace("[[league.", "[[play.")

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, JsonValue
 
-from enginetour.cli.schemas.tournaments import DECISION
+from enginetour.cli.schemas.tournaments import DECISION, SEASON_MOVE
 from enginetour.openings.positions import SkippedOpenings
 from enginetour.ratings.design import Goal
 from enginetour.referee.compliance.exam import StepResult
@@ -317,6 +317,17 @@ _PAIRED = {
 }
 
 
+_SeasonTournament = make_type(
+    "SeasonTournament",
+    {
+        "tournament": about(str, "name of the tournament"),
+        "engines": about(int, "number of engines"),
+        "fewest": about(int, "fewest games"),
+        "most": about(int, "most games"),
+        "longest_hours": about(float | None, "hours with long games; null: not known"),
+    },
+    "A tournament of a season before its first game.",
+)
 DOCUMENTS: Mapping[str, type[BaseModel]] = {
     "engines list": document("Engines", "All engine files.", {"engines": list_of(_EngineItem, "the engine files")}),
     "engines check ENGINE": document(
@@ -344,6 +355,18 @@ DOCUMENTS: Mapping[str, type[BaseModel]] = {
             "paths": about(list[str], "files that engines may open, with the option"),
             "openings_left_out": about(_SkippedOpenings, "openings of the book that cannot be played"),
             **_ESTIMATE,
+        },
+    ),
+    "check LEAGUE": document(
+        "LeagueCheck",
+        "A league: what a run plays, or the next season if the newest one has ended.",
+        {
+            "league": about(str, "name of the league"),
+            "season": about(int, "number of the season, from 1"),
+            "begun": about(bool, "whether the season has been written"),
+            "tournaments": list_of(_SeasonTournament, "the tournaments that can be played first"),
+            "moves": list_of(SEASON_MOVE, "how the season follows from the season before; empty if it has begun"),
+            "warnings": about(list[str], "warnings"),
         },
     ),
     "plan": document(

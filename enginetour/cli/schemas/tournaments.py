@@ -195,7 +195,7 @@ _OtherStage = make_type(
     },
     "A tournament of a season that is not a division.",
 )
-_Move = make_type(
+SEASON_MOVE = make_type(
     "SeasonMove",
     {
         "engine": about(str, "name of the engine"),
@@ -219,7 +219,7 @@ _Season = document(
         "divisions": list_of(_Division, "the divisions, from top to bottom"),
         "others": list_of(_OtherStage, "qualifier, matches between divisions, and playoffs"),
         "waiting": about(list[str], "engines that wait for a place"),
-        "moves": list_of(_Move, "how the season follows from the season before"),
+        "moves": list_of(SEASON_MOVE, "how the season follows from the season before"),
     },
 )
 DOCUMENTS: Mapping[str, type[BaseModel]] = {
