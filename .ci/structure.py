@@ -87,7 +87,6 @@ SINGLE = {
     "enginetour.tournament.config.league": "another kind of file: a league, with its own sections",
     "enginetour.tournament.config.peers": "translates the commands of other programs",
     "enginetour.tournament.config.reference": "keys and schema of a configuration, for the documentation too",
-    "enginetour.tournament.league": "seasons of a league; the command line only prints them",
     "enginetour.web.api": "the HTTP interface, loaded at its first request",
     "enginetour.web.app": "the routes",
     "enginetour.web.server": "socket, limits and guard",

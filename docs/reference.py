@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 
 import enginetour
 from enginetour.formats.base import SYSTEMS, own_decisions
-from enginetour.tournament.config.reference import ConfigKey, list_engine_keys, list_keys
+from enginetour.tournament.config.reference import ConfigKey, list_engine_keys, list_keys, list_league_keys
 
 FOLDER = Path(__file__).with_name("reference")
 
@@ -120,7 +120,10 @@ def _configuration() -> str:
         shown = [key for key in keys if not key.systems]
         about = [f"{_SECTIONS[section]}\n"] if _SECTIONS[section] else []
         parts.append("\n".join([f"## {title}\n", *about, *_table(shown, section), ""]))
-    return "\n".join(parts)
+    about = (
+        "Only in a league file, instead of `[tournament]` and `[format]`: see [Run a league](../howto/run-a-league.md)."
+    )
+    return "\n".join([*parts, "## [league]\n", f"{about}\n", *_table(list_league_keys(), "league"), ""])
 
 
 def _formats() -> str:

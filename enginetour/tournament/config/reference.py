@@ -12,6 +12,7 @@ from enginetour.engines.enginefile import file_model
 from enginetour.formats.base import SYSTEMS, options_model
 from enginetour.interop.toml import toml_value
 from enginetour.ratings.systems import SYSTEMS as RATINGS
+from enginetour.tournament.config.league import LeagueSection
 from enginetour.tournament.config.sections import (
     DefaultsSection,
     EntrantSection,
@@ -125,6 +126,12 @@ def list_keys() -> list[ConfigKey]:
         found.append(ConfigKey("format.system", "string", "", names, required=True, description="Tournament format."))
         found += [_of_systems(key, systems) for key, systems in shared.items()]
     return found
+
+
+def list_league_keys() -> list[ConfigKey]:
+    """List all keys of the section ``[league]`` of a league file."""
+    schema = LeagueSection.model_json_schema()
+    return list(_keys_of(schema, schema, "league"))
 
 
 def list_engine_keys() -> list[ConfigKey]:

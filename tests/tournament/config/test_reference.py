@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from enginetour.formats.base import SYSTEMS
-from enginetour.tournament.config.reference import json_schema, list_keys
+from enginetour.tournament.config.reference import json_schema, list_keys, list_league_keys
 
 KEYS = list_keys()
 
@@ -46,13 +46,30 @@ def paths(table: dict[str, Any], before: str = "") -> Iterator[str]:
                 yield from paths(each, f"{before}{key}.")
 
 
-FREE = ("entrants.options", "entrants.env", "ratings.anchor", "entrants.quirks", "entrants.resources")
+FREE = (
+    "league.divisions.format",
+    "league.divisions.play",
+    "entrants.options",
+    "entrants.env",
+    "ratings.anchor",
+    "entrants.quirks",
+    "entrants.resources",
+)
 
 
 @pytest.mark.parametrize("path", sorted(Path(__file__).parents[3].glob("configs/*.toml")), ids=lambda path: path.stem)
 def test_keys_of_bundled_configurations_are_listed(path: Path) -> None:
     """The keys of bundled configurations are in the reference."""
-    known = {key.key for key in KEYS} | {"tournament", "format", "play", "ratings", "entrants", "notify", "report"}
+    known = {key.key for key in [*KEYS, *list_league_keys()]} | {
+        "league",
+        "tournament",
+        "format",
+        "play",
+        "ratings",
+        "entrants",
+        "notify",
+        "report",
+    }
     used = {
         key
         for key in paths(tomllib.loads(path.read_text("utf-8")))
