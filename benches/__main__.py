@@ -1,9 +1,10 @@
 """``python -m benches``: run benchmarks and print times with their ratios to a baseline. Nothing is asserted.
 
 Ratios, unlike times, can be compared between machines. Each round measures subject and baseline. The output has the
-median of the rounds, with the fastest and the slowest round in parentheses. The benchmarks of clusters and of many
-slots, the calibration of forecasts, the rules of adaptive tournaments and the games between divisions are separate: see
-`cluster --help`, `slots --help`, `forecast --help`, `adaptive --help` and `cross --help`.
+median of the rounds, with the fastest and the slowest round in parentheses. The benchmarks of clusters, of many slots,
+of seasons of leagues, of the calibration of forecasts, of the rules of adaptive tournaments and of the games between
+divisions are separate: see `cluster --help`, `slots --help`, `league --help`, `forecast --help`, `adaptive --help` and
+`cross --help`.
 """
 
 from __future__ import annotations
@@ -55,6 +56,11 @@ def main() -> None:
         from benches import slots  # here, because it starts many processes
 
         slots.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["league"]:
+        from benches import league  # here, as above
+
+        league.main(sys.argv[2:])
         return
     if sys.argv[1:2] == ["forecast"]:
         from benches import forecasting  # here, because it is a simulation of several minutes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -9,19 +11,23 @@ import click
 
 from enginetour.cli.options import PATH, count_option, database_option, many_option, quote_command
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet, progress_bar
+from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address
 
 _HOURS = click.FloatRange(min=0, min_open=True, max=10_000)
 _SECONDS = click.FloatRange(min=0, min_open=True, max=86_400)
 _ELO = click.FloatRange(min=0, max=10_000)
 _STEPS = 100  # of the progress bar
+_NOISE = 50.0  # Elo; as for the ratings of a night
 
 
 @click.command()
 @click.argument("config", metavar="[CONFIG]", required=False, type=PATH)
 @count_option("--entrants", least=2, most=500, help="Number of engines, if they are not named.")
 @many_option("--engine", "engines", metavar="ID", help="Id of an engine (see `engines list`).")
-@click.option("--hours", type=_HOURS, metavar="H", required=True, help="Hours that the tournament may take.")
+@click.option("--hours", type=_HOURS, metavar="H", help="Hours that the tournament may take.")
+@click.option("--league", is_flag=True, help="Simulate seasons of the league in the file CONFIG.")
+@count_option("--seasons", most=1000, default=10, show_default=True, help="With --league: number of seasons.")
 @count_option("--concurrency", most=1024, show_default="that of CONFIG, or 1", help="Number of concurrent games.")
 @click.option("--tc", metavar="CONTROL", show_default="that of CONFIG, or 10+0.1", help="Time control.")
 @click.option(
@@ -68,7 +74,9 @@ def plan(
     config: Path | None,
     entrants: int | None,
     engines: tuple[str, ...],
-    hours: float,
+    hours: float | None,
+    league: bool,
+    seasons: int,
     concurrency: int | None,
     tc: str | None,
     goal: str,
@@ -89,10 +97,22 @@ def plan(
     what it would find out. The best row for the goal comes first. It takes up
     to a minute. With CONFIG, its entrants and settings are used.
 
+    With --league, it simulates seasons of a league instead: hours, how many
+    engines stay in their divisions, and how soon a new engine reaches its
+    division.
+
     Example: enginetour plan --entrants 12 --hours 8 --goal top=3 -o night.toml
     """
     from enginetour.tournament.planner import PlanRequest, plan_night, refuse_output, write_plan
 
+    if league:
+        others = {"--hours": hours, "--entrants": entrants, "--engine": engines, "--tc": tc, "--output": output}
+        _plan_league(
+            config, [name for name, value in others.items() if value], seasons, fields, processes, spread, noise, seed
+        )
+        return
+    if hours is None:
+        raise UsageRefused("is missing", place="--hours", step="give the hours that the tournament may take")
     request = PlanRequest(
         hours=hours,
         goal=goal,
@@ -125,6 +145,55 @@ def plan(
         write_plan(made, output)
         if output_form() == "text":
             _print_written(output, bundled=made.bundled)
+
+
+_LIMIT_S = 50.0  # seconds of the simulation of a league
+
+
+def _plan_league(
+    config: Path | None,
+    others: Sequence[str],
+    seasons: int,
+    fields: int,
+    processes: int,
+    spread: float | None,
+    noise: float | None,
+    seed: int,
+) -> None:
+    from enginetour.formats.simulation import SimulationModel
+    from enginetour.tournament.league import read_league
+    from enginetour.tournament.leagueplan import plan_league
+
+    if config is None or others:
+        place, step = others[0] if others else "--league", "run enginetour plan --league LEAGUE.toml"
+        raise UsageRefused("is not possible with --league" if others else "needs a league file", place=place, step=step)
+    usual = SimulationModel(noise=_NOISE)
+    world = replace(
+        usual, spread=usual.spread if spread is None else spread, noise=usual.noise if noise is None else noise
+    )
+    made = read_league(config)
+    with progress_bar(_STEPS, "simulating") as advance:
+        shown = 0
+
+        def show(share: float) -> None:
+            nonlocal shown
+            advance(int(share * _STEPS) - shown)
+            shown = int(share * _STEPS)
+
+        found = plan_league(
+            made,
+            seasons=seasons,
+            most=fields,
+            processes=processes,
+            limit=_LIMIT_S,
+            world=world,
+            seed=seed,
+            progress=show,
+        )
+    about = {"simulations": found.simulations, "seasons": found.seasons, "hours": found.hours}
+    rows = [dict(row) for row in found.rows]
+    value = {"league": made.name, **about, "playoff_games": found.playoff_games, "divisions": rows}
+    print_sheet(found.sheet(made.name), value)
 
 
 def _print_written(path: Path, *, bundled: bool) -> None:

@@ -155,7 +155,12 @@ CASES = {
         "!machines": "machines",
         "finish": "finish",
     },
-    "seasons": {"season": "season", "season show 1": "season show", "check league.toml": "check LEAGUE"},
+    "seasons": {
+        "season": "season",
+        "season show 1": "season show",
+        "check league.toml": "check LEAGUE",
+        "plan --league league.toml --seasons 2 --fields 2 --processes 1": "plan --league",
+    },
     "cluster": {"machines -t league": "machines"},
     "crashing": {
         "standings --engines": "standings --engines",

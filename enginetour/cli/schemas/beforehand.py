@@ -328,6 +328,21 @@ _SeasonTournament = make_type(
     },
     "A tournament of a season before its first game.",
 )
+_PlannedDivision = make_type(
+    "PlannedDivision",
+    {
+        "name": about(str, "name of the division"),
+        "games": about(float, "mean number of games of a season"),
+        "hours": about(float | None, "hours of its games; null: not known"),
+        "kept": about(float, "share of its engines that stay in it for the next season, from 0 to 1"),
+        "belong": about(float, "share of its engines that belong in it by their true strengths, from 0 to 1"),
+        "seasons": about(float, "median number of seasons until a new engine of its mean strength plays in it"),
+        "low": about(float, "10 % quantile of them"),
+        "high": about(float, "90 % quantile of them"),
+        "reached": about(float, "share of the simulations in which the new engine reaches it, from 0 to 1"),
+    },
+    "A division in simulated seasons.",
+)
 DOCUMENTS: Mapping[str, type[BaseModel]] = {
     "engines list": document("Engines", "All engine files.", {"engines": list_of(_EngineItem, "the engine files")}),
     "engines check ENGINE": document(
@@ -367,6 +382,18 @@ DOCUMENTS: Mapping[str, type[BaseModel]] = {
             "tournaments": list_of(_SeasonTournament, "the tournaments that can be played first"),
             "moves": list_of(SEASON_MOVE, "how the season follows from the season before; empty if it has begun"),
             "warnings": about(list[str], "warnings"),
+        },
+    ),
+    "plan --league": document(
+        "LeaguePlan",
+        "Simulated seasons of a league.",
+        {
+            "league": about(str, "name of the league"),
+            "simulations": about(int, "number of simulations"),
+            "seasons": about(int, "number of seasons of each simulation"),
+            "hours": about(float | None, "hours of a season without matches between divisions; null: not known"),
+            "playoff_games": about(float, "mean number of games of all playoffs of a season"),
+            "divisions": list_of(_PlannedDivision, "the divisions, from top to bottom"),
         },
     ),
     "plan": document(

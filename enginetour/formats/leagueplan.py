@@ -1,0 +1,166 @@
+"""Simulated seasons of a league: how stable its divisions are, and how soon a new engine reaches its division.
+
+The first season begins in the order of the prior ratings. After it, one new engine joins the league, as strong as the
+mean of a division. The other engines do not change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from enginetour.formats.base import Format
+from enginetour.formats.league import Rules, Season, SeasonResult, first_season, next_season, playoff_pairs
+from enginetour.formats.pairing.field import Dice
+from enginetour.formats.roundrobin import RoundRobin
+from enginetour.formats.simulation import Population, play_on
+from enginetour.model.game import Entrant
+
+NEWCOMER = "new engine"
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedLeague:
+    """The course of a simulated league.
+
+    Attributes:
+        games: games of each division, as means over the seasons.
+        playoffs: games of all playoffs, as mean over the seasons.
+        kept: for each division, the share of its engines that stay in it for the next season.
+        belong: for each division, the share of its engines that belong in it by their true strengths, as mean over the
+            seasons.
+        seasons: number of seasons in which the new engine played until it first played in its division, with that
+            season; None if it did not reach it.
+    """
+
+    games: tuple[float, ...]
+    playoffs: float
+    kept: tuple[float, ...]
+    belong: tuple[float, ...]
+    seasons: int | None
+
+
+@dataclass(frozen=True)
+class LeagueModel:
+    """What is simulated.
+
+    Attributes:
+        rules: the rules of the league.
+        formats: the format of each division.
+        qualifier: the format of the qualifier.
+        playoff: the format of a playoff match, whose first entrant is the lower engine.
+        population: the engines with their true strengths; entrants are in the order of their prior ratings.
+        seasons: number of seasons.
+    """
+
+    rules: Rules
+    formats: tuple[Format[Any], ...]
+    qualifier: Format[Any]
+    playoff: Format[Any]
+    population: Population
+    seasons: int
+
+    def play(self, tier: int, check: Callable[[], None] = lambda: None) -> SimulatedLeague:
+        """Simulate seasons with a new engine for a division. An exception that `check` raises ends the simulation."""
+        rules, names = self.rules, [entrant.name for entrant in self.population.entrants]
+        season = first_season(replace(rules, new="bottom"), names)
+        strengths = dict(self.population.strengths)
+        strengths[NEWCOMER] = fmean(strengths[name] for name in season.divisions[tier])
+        games: list[list[int]] = [[] for _ in rules.sizes]
+        playoffs, reached = list[int](), None
+        kept, belong = ([list[float]() for _ in rules.sizes] for _ in range(2))
+        for number in range(1, self.seasons + 1):
+            play = _Play(self, strengths, number, check)
+            if season.qualifier:
+                season = season.settled(play.table(self.qualifier, season.qualifier)[0])
+            if reached is None and any(NEWCOMER in division for division in season.divisions[: tier + 1]):
+                reached = number - 1
+            for place, best in enumerate(self._by_strength(season, strengths)):
+                belong[place].append(len(best.intersection(season.divisions[place])) / len(best))
+            tables = list[tuple[str, ...]]()
+            for place, (format_, engines) in enumerate(zip(self.formats, season.divisions, strict=True)):
+                table, count = play.table(format_, engines)
+                tables.append(table)
+                games[place].append(count)
+            matches = {border: play.matches(tables, border) for border in range(len(tables) - 1)}
+            playoffs.append(play.extra)
+            present = [*names, NEWCOMER]
+            ratings = {name: strengths[name] for name in present}
+            following = next_season(rules, season, SeasonResult(tuple(tables), matches), present, ratings=ratings)
+            for place, (before, after) in enumerate(zip(season.divisions, following.divisions, strict=True)):
+                kept[place].append(len(set(before) & set(after)) / len(before))
+            season = following
+        means = [tuple(map(fmean, each)) for each in (games, kept, belong)]
+        return SimulatedLeague(means[0], fmean(playoffs), means[1], means[2], reached)
+
+    def _by_strength(self, season: Season, strengths: Mapping[str, float]) -> Iterator[set[str]]:
+        """Yield the engines of each division if the divisions were sorted by strength."""
+        names = sorted((name for division in season.divisions for name in division), key=lambda name: -strengths[name])
+        for size in self.rules.sizes:
+            yield set(names[:size])
+            del names[:size]
+
+
+@lru_cache(maxsize=64)
+def _games_by_place(format_: RoundRobin, count: int) -> Counter[tuple[int, int]]:
+    """Return the numbers of games of White and Black, by their places in the starting list."""
+    names = {str(place): place for place in range(count)}
+    schedule = format_.start(tuple(map(Entrant, names))).schedule
+    return Counter((names[game.white], names[game.black]) for game in schedule.games)
+
+
+class _Play:
+    """Plays the tournaments of one simulated season; `extra` counts the games of playoffs."""
+
+    def __init__(
+        self, model: LeagueModel, strengths: Mapping[str, float], number: int, check: Callable[[], None]
+    ) -> None:
+        self.model, self.strengths, self.number, self.check = model, strengths, number, check
+        self.extra = 0
+
+    def _played(self, format_: Format[Any], engines: Sequence[str]) -> tuple[Any, int]:
+        base = self.model.population
+        entrants = tuple(Entrant(name, rating=base.world.level + self.strengths[name]) for name in engines)
+        there = Population(entrants, self.strengths, base.world, f"{base.seed}:{self.number}")
+        rounds, state = play_on(format_, format_.start(entrants), there, self.check)
+        return state, sum(map(len, rounds))
+
+    def table(self, format_: Format[Any], engines: Sequence[str]) -> tuple[tuple[str, ...], int]:
+        """Return the table of a tournament, best first, and the number of its games.
+
+        The pairs of a round robin do not depend on results, so the points of each pair are drawn at once. This is much
+        faster for thousands of games; engines with equal points are then in starting order.
+        """
+        if isinstance(format_, RoundRobin):
+            return self._round_robin(format_, engines)
+        state, games = self._played(format_, engines)
+        return tuple(line.name for line in format_.standings(state)), games
+
+    def _round_robin(self, format_: RoundRobin, engines: Sequence[str]) -> tuple[tuple[str, ...], int]:
+        self.check()
+        counts, world = _games_by_place(format_, len(engines)), self.model.population.world
+        seed = Dice(self.model.population.seed, self.number, *engines).below(1 << 63)
+        dice, points = np.random.default_rng(seed), dict.fromkeys(engines, 0)
+        for (first, second), games in counts.items():
+            white, black = engines[first], engines[second]
+            won, drawn, lost = dice.multinomial(games, world.chances(self.strengths[white], self.strengths[black]))
+            points[white] += 2 * won + drawn
+            points[black] += 2 * lost + drawn
+        return tuple(sorted(engines, key=lambda name: -points[name])), counts.total()
+
+    def matches(self, tables: Sequence[Sequence[str]], border: int) -> list[tuple[str, str, bool]]:
+        """Play the playoffs at a border."""
+        found, format_ = list[tuple[str, str, bool]](), self.model.playoff
+        for upper, lower in playoff_pairs(self.model.rules, tables, border):
+            state, games = self._played(format_, (lower, upper))
+            self.extra += games
+            points = {line.name: line.half_points for line in format_.standings(state)}
+            walk = getattr(state, "walk", None)
+            found.append((upper, lower, state.verdict == "H1" if walk else points[lower] > points[upper]))
+        return found

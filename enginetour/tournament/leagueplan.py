@@ -1,0 +1,209 @@
+"""Plan of a league: simulate its seasons in processes, and summarize hours, stability and the way of new engines."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, replace
+from math import inf
+from statistics import fmean, median
+from typing import Any
+
+from enginetour.formats.leagueplan import LeagueModel, SimulatedLeague
+from enginetour.formats.simulation import SimulationModel, middle_80, population_of
+from enginetour.model.errors import UsageRefused
+from enginetour.model.game import Entrant
+from enginetour.model.timecontrol import TimeControl, expected_seconds
+from enginetour.reports.sheet import Column, Sheet, format_duration, percent_format
+from enginetour.tournament.config.league import League, PlayoffTable, StagePlan
+from enginetour.tournament.config.load import Config
+
+
+@dataclass(frozen=True, slots=True)
+class LeagueForecast:
+    """The simulated seasons of a league.
+
+    Attributes:
+        rows: for each division: name, games and hours of a season, kept (share of the engines that stay), belong (share
+            that is in the right division by strength), the number of seasons until a new engine of its strength plays
+            in it (seasons: median, low and high: 80 %), and reached (share of the simulations in which it does).
+        simulations: number of simulations.
+        seasons: number of seasons of each simulation.
+        playoff_games: mean number of games of all playoffs.
+        hours: hours of a season, without matches between divisions; None if a time control has no time limit.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    simulations: int
+    seasons: int
+    playoff_games: float
+    hours: float | None
+
+    def sheet(self, name: str) -> Sheet:
+        """Return the forecast as a table."""
+        hours = "unknown hours" if self.hours is None else format_duration(self.hours * 3600)
+        notes = (
+            f"a season takes about {hours}; its playoffs have {self.playoff_games:.0f} games",
+            f"{self.simulations} simulations of {self.seasons} seasons; a new engine joins after season 1",
+            "stay: engines of the division that stay in it; belong: engines that are in the right division by strength",
+            "seasons: until a new engine, as strong as the mean of the division, plays in it (median, 80 % interval)",
+        )
+        return Sheet(f"plan of {name}", _COLUMNS, self.rows, notes=notes)
+
+
+_COLUMNS = (
+    Column("name", "division", left=True),
+    Column("games", "games", form=lambda games: f"{games:.0f}"),
+    Column("hours", "hours", form=lambda hours: "" if hours is None else f"{hours:.1f}"),
+    Column("kept", "stay", form=percent_format(0)),
+    Column("belong", "belong", form=percent_format(0)),
+    Column("seasons", "seasons"),
+    Column("low", "from"),
+    Column("high", "to"),
+    Column("reached", "reached", form=percent_format(0)),
+)
+
+
+def plan_league(
+    league: League,
+    *,
+    seasons: int,
+    most: int,
+    processes: int,
+    limit: float,
+    world: SimulationModel,
+    seed: int,
+    progress: Callable[[float], None],
+) -> LeagueForecast:
+    """Simulate a league.
+
+    Args:
+        league: the league file.
+        seasons: number of seasons of a simulation.
+        most: largest number of simulations; each division gets the same number.
+        processes: number of processes.
+        limit: seconds after which simulations end.
+        world: spread and noise of the strengths of engines.
+        seed: random seed.
+        progress: receives the finished share.
+
+    Raises:
+        UsageRefused: There are too few engines, or no simulation has finished in time.
+    """
+    configs = [_config(league, number) for number in range(len(league.section.divisions))]
+    needed = sum(league.section.rules().sizes)
+    if len(league.entrants) < needed:
+        what = f"the divisions need {needed} engines (found {len(league.entrants)})"
+        raise UsageRefused(what, place=str(league.path), step="add entrants or reduce sizes")
+    tiers = len(configs)
+    tasks = [(number, number % tiers) for number in range(max(1, most // tiers) * tiers)]
+    found: dict[int, list[SimulatedLeague]] = {tier: [] for tier in range(tiers)}
+    begun, deadline = time.monotonic(), time.monotonic() + limit
+    for tier, course in _simulated(_models(league, configs, seasons, world, seed), tasks, processes, deadline):
+        if course is not None:
+            found[tier].append(course)
+        done = sum(map(len, found.values()))
+        progress(min(1.0, max(done / len(tasks), (time.monotonic() - begun) / limit)))
+    if not all(found.values()):
+        what = f"some divisions were not simulated within {limit:.0f} s"
+        raise UsageRefused(what, place="plan", step=f"use fewer seasons than --seasons {seasons}")
+    return _summary(league, configs, found, seasons)
+
+
+def _config(league: League, number: int) -> Config:
+    division = league.section.divisions[number]
+    return league.config(1, StagePlan("division", division.name, number, (), division.format))
+
+
+def _models(
+    league: League, configs: Sequence[Config], seasons: int, world: SimulationModel, seed: int
+) -> Callable[[int], LeagueModel]:
+    """Return a function that makes the model of a simulation from its number."""
+    section = league.section
+    tables = {"qualifier": section.qualifier.format, "playoff": (section.playoff or PlayoffTable()).format()}
+    qualifier, playoff = (
+        league.config(1, StagePlan(kind, kind, 0, (), tables[kind])).make_format() for kind in ("qualifier", "playoff")
+    )
+    ranked = sorted(league.entrants, key=lambda name: -league.ratings.get(name, -inf))
+    known = len(league.ratings) == len(league.entrants)
+    entrants = tuple(Entrant(name, rating=league.ratings.get(name) if known else None) for name in ranked)
+    formats = tuple(config.make_format() for config in configs)
+
+    def model(number: int) -> LeagueModel:
+        population = population_of(world, entrants, f"{seed}:{number}")
+        level = fmean(population.strengths.values())
+        centered = {name: strength - level for name, strength in population.strengths.items()}
+        population = replace(population, strengths=centered)
+        return LeagueModel(section.rules(), formats, qualifier, playoff, population, seasons)
+
+    return model
+
+
+class _Late(Exception):
+    """Raised in a simulation after the time limit."""
+
+
+def _play(model: LeagueModel, tier: int, deadline: float) -> SimulatedLeague | None:
+    def check() -> None:
+        if time.monotonic() > deadline:
+            raise _Late
+
+    try:
+        check()
+        return model.play(tier, check)
+    except _Late:
+        return None
+
+
+def _simulated(
+    model: Callable[[int], LeagueModel], tasks: Sequence[tuple[int, int]], processes: int, deadline: float
+) -> Iterator[tuple[int, SimulatedLeague | None]]:
+    """Yield the courses of simulations with their divisions; None if one was not finished in time."""
+    if processes == 1:
+        for number, tier in tasks:
+            yield tier, _play(model(number), tier, deadline)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        waiting: dict[Future[SimulatedLeague | None], int] = {}
+        for number, tier in tasks:
+            waiting[pool.submit(_play, model(number), tier, deadline)] = tier
+        while waiting:
+            for future in wait(waiting, timeout=0.2, return_when="FIRST_COMPLETED").done:
+                yield waiting.pop(future), future.result()
+
+
+def _summary(
+    league: League, configs: Sequence[Config], found: Mapping[int, Sequence[SimulatedLeague]], seasons: int
+) -> LeagueForecast:
+    courses = [course for part in found.values() for course in part]
+    slots, rows, total = league.base.play.concurrency, [], 0.0
+    for tier, config in enumerate(configs):
+        games, seconds = fmean(course.games[tier] for course in courses), _seconds(config)
+        hours = None if seconds is None else games * seconds / slots / 3600
+        total += inf if hours is None else hours
+        times = [float(seasons if one.seasons is None else one.seasons) for one in found[tier]]
+        low, high = middle_80(times) if len(times) > 1 else (times[0], times[0])
+        rows.append({
+            "name": config.tournament.name.removeprefix(f"{league.name} S1 "),
+            "games": games,
+            "hours": hours,
+            "kept": fmean(course.kept[tier] for course in courses),
+            "belong": fmean(course.belong[tier] for course in courses),
+            "seasons": median(times),
+            "low": low,
+            "high": high,
+            "reached": fmean(one.seasons is not None for one in found[tier]),
+        })  # fmt: skip
+    playoffs = fmean(course.playoffs for course in courses)
+    first = _seconds(configs[0])
+    total += 0.0 if first is None else playoffs * first / slots / 3600
+    return LeagueForecast(tuple(rows), len(courses), seasons, playoffs, None if total == inf else total)
+
+
+def _seconds(config: Config) -> float | None:
+    """Return the expected seconds of a game of a division."""
+    play = config.play
+    return expected_seconds([TimeControl.parse(key or play.tc) for key in (play.white_tc, play.black_tc)])
