@@ -33,9 +33,9 @@ import numpy as np
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.simulation import DavidsonModel, Population
 from enginetour.model.game import RESULTS, Entrant, GameFinished, Pairing
-from enginetour.ratings.design import Goal, Posterior, posterior, progress
+from enginetour.ratings.design import Goal, Posterior, posterior, progress, scatter
 from enginetour.ratings.pairs import Vector
-from enginetour.ratings.priors import GaussianPrior
+from enginetour.ratings.priors import PRIOR_SD
 
 WHITE = 20.0  # White's advantage in Elo, the default of `SimulationModel`
 BRIDGE = 3  # engines of each division in the fixed scheme
@@ -88,10 +88,11 @@ class League:
                 if white != black:
                     chances = world.chances(self.strength[white], self.strength[black])
                     self.known[white, black] = dice.multinomial(setting.rounds, chances)
+        self.prior = self.goal.division_prior(PRIOR_SD, scatter(self.known, self.names, self.goal, PRIOR_SD))
 
     def rated(self, counts: Vector, start: Posterior | None = None) -> Posterior:
         """Return what is known after games between divisions."""
-        return posterior(self.names, self.known + counts, GaussianPrior(mean=self.goal.levels()), start)
+        return posterior(self.names, self.known + counts, self.prior, start)
 
     def outcome(self, games: int, known: Posterior) -> Outcome:
         """Return the figures of a scheme at its end."""

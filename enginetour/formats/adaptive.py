@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from math import floor, log10
 from typing import Annotated, cast
@@ -67,9 +68,10 @@ from enginetour.ratings.design import (
     permitted,
     posterior,
     progress,
+    scatter,
 )
 from enginetour.ratings.pentanomial import NORMAL_95
-from enginetour.ratings.priors import PRIOR_SD, GaussianPrior
+from enginetour.ratings.priors import PRIOR_SD, DivisionPrior, GaussianPrior
 
 _Matrix = NDArray[np.float64]
 _Places = NDArray[np.intp]
@@ -678,12 +680,21 @@ class Adaptive(Format[AdaptiveState]):
             found[place[white], place[black]] = results
         return found
 
-    def _priors(self, state: AdaptiveState, names: Sequence[str]) -> GaussianPrior:
+    @cached_property
+    def division_prior(self) -> DivisionPrior | None:
+        """What is assumed about the entrants before the first game; None without divisions."""
+        names, sd = tuple(chain.from_iterable(self.goal.divisions)), self.options.prior
+        return self.goal.division_prior(sd, scatter(self._earlier(names), names, self.goal, sd)) if names else None
+
+    def _priors(self, state: AdaptiveState, names: Sequence[str]) -> GaussianPrior | DivisionPrior:
         return self._prior_of([state.entrants[name] for name in names], self._aim(state))
 
-    def _prior_of(self, entrants: Sequence[Entrant], aim: Goal | None) -> GaussianPrior:
+    def _prior_of(self, entrants: Sequence[Entrant], aim: Goal | None) -> GaussianPrior | DivisionPrior:
         if self.options.prior_error is None:
-            return GaussianPrior(self.options.prior, (aim and aim.levels()) or None)
+            own = self.division_prior
+            if own is not None and aim is not None:
+                return aim.division_prior(own.sd, own.scatter)
+            return GaussianPrior(self.options.prior)
         known = {entrant.name: entrant.rating for entrant in entrants if entrant.rating is not None}
         average = sum(known.values()) / len(known) if known else 0.0
         mean = {entrant.name: known.get(entrant.name, average) for entrant in entrants}

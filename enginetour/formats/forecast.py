@@ -22,7 +22,7 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant, Pairing
 from enginetour.ratings.design import EXTRA_SD, posterior
 from enginetour.ratings.pairs import Vector
-from enginetour.ratings.priors import PRIOR_SD, GaussianPrior
+from enginetour.ratings.priors import PRIOR_SD, DivisionPrior, GaussianPrior
 
 # What is known about the strengths: the posterior of `ratings/design.py`, from which each simulation draws.
 
@@ -33,11 +33,13 @@ Counts = Mapping[tuple[str, str], tuple[int, int, int]]
 """White's wins, draws and losses by (White, Black)."""
 
 
-def prior_ratings(format_: Format[Any], names: Sequence[str], ratings: Mapping[str, float]) -> GaussianPrior:
+def prior_ratings(
+    format_: Format[Any], names: Sequence[str], ratings: Mapping[str, float]
+) -> GaussianPrior | DivisionPrior:
     """Return the prior of the entrants in Elo.
 
-    Known `ratings` have an error, and entrants without a rating are placed around the average. Without ratings, the
-    format may have divisions at assumed levels. If a sequential test decides, its hypotheses show which differences its
+    Known `ratings` have an error; entrants without a rating are placed around the average. Without ratings, a format
+    may have a prior of its own for divisions. If a sequential test decides, its hypotheses show which differences its
     user expects, and `ratings` are not used. The test is for the first of `names`.
     """
     test = getattr(format_, "test", None)
@@ -48,9 +50,10 @@ def prior_ratings(format_: Format[Any], names: Sequence[str], ratings: Mapping[s
     known = {name: ratings[name] for name in names if name in ratings}
     middle = sum(known.values()) / len(known) if known else 0.0
     sds = {name: _RATED_SD if name in known else PRIOR_SD for name in names}
-    goal = getattr(format_, "goal", None)
-    levels = goal.levels() if goal is not None and not known else {}
-    return GaussianPrior(sds, levels | {name: rating - middle for name, rating in known.items()})
+    divisions: DivisionPrior | None = getattr(format_, "division_prior", None)
+    if divisions is not None and not known:
+        return divisions
+    return GaussianPrior(sds, {name: rating - middle for name, rating in known.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,9 @@ class Belief:
     nu_sd: float
 
     @classmethod
-    def of(cls, names: Sequence[str], counts: Counts, prior: GaussianPrior, earlier: Counts | None = None) -> Self:
+    def of(
+        cls, names: Sequence[str], counts: Counts, prior: GaussianPrior | DivisionPrior, earlier: Counts | None = None
+    ) -> Self:
         """Return the distribution after the results of even games between these entrants; others are left out.
 
         `earlier` has results before the tournament.

@@ -30,7 +30,7 @@ from enginetour.model.errors import did_you_mean
 from enginetour.ratings.models import davidson_chances
 from enginetour.ratings.pairs import Vector
 from enginetour.ratings.pentanomial import ELO_SCALE, NORMAL_95
-from enginetour.ratings.priors import GaussianPrior
+from enginetour.ratings.priors import DivisionPrior, GaussianPrior
 
 GoalKind = Literal["errors", "places", "top", "version", "divisions"]
 Truths = NDArray[np.bool_]
@@ -46,6 +46,8 @@ _MOST_STEPS = 100  # four are usual, and three after one more encounter
 # wider than the differences between engine tournaments (enginetour's choice). At two standard deviations, White's
 # advantage is about 100 Elo, and between equals 6 % or 79 % of the games are drawn.
 _GAP = 150.0  # Elo; assumed difference between neighboring divisions before the first game (enginetour's choice)
+_EM_STEPS = 20
+_LEAST_SCATTER = 10.0  # Elo
 EXTRA_MEAN = np.array((0.0, 0.0))  # White's advantage, logarithm of Davidson's nu; in natural units
 EXTRA_SD = np.array((0.5, 1.0))
 
@@ -159,10 +161,12 @@ class Goal(BaseModel):
                 f"goal: top must be below the number of entrants (found {self.top} of {len(names)}). Hint: set top = 1"
             )
 
-    def levels(self) -> dict[str, float]:
-        """Return the assumed ratings of the entrants of divisions before the first game, in Elo."""
+    def division_prior(self, sd: float, scatter: float) -> DivisionPrior:
+        """Return what is assumed about entrants in divisions before the first game, in Elo (see `DivisionPrior`)."""
         middle = (len(self.divisions) - 1) / 2
-        return {name: _GAP * (middle - at) for at, names in enumerate(self.divisions) for name in names}
+        return DivisionPrior(
+            self.divisions, tuple(_GAP * (middle - at) for at in range(len(self.divisions))), sd, scatter
+        )
 
     def meets(self, names: Sequence[str]) -> Truths:
         """Return which pairs may play, shape (n, n): all, or with divisions those of different divisions."""
@@ -210,7 +214,9 @@ class Posterior:
         return np.asarray(np.maximum(own - 2 * rows + rows.mean(axis=-1, keepdims=True), 0.0))
 
 
-def posterior(names: Sequence[str], counts: Vector, priors: GaussianPrior, start: Posterior | None = None) -> Posterior:
+def posterior(
+    names: Sequence[str], counts: Vector, priors: GaussianPrior | DivisionPrior, start: Posterior | None = None
+) -> Posterior:
     """Return mode and covariance of the ratings after these games, by Newton's method.
 
     `counts` has the shape (..., n, n, 3): White i's wins, draws and losses against Black j. `priors` is in Elo; a mean
@@ -246,6 +252,25 @@ def posterior(names: Sequence[str], counts: Vector, priors: GaussianPrior, start
     return Posterior(problem.names, at[..., :count] * elo[..., None], covariance, at[..., count] * elo, draw, at)
 
 
+def scatter(counts: Vector, names: Sequence[str], goal: Goal, sd: float) -> float:
+    """Return the standard deviation of ratings around the average of their division, in Elo.
+
+    It is estimated from the games in the divisions, without leading index, by the EM algorithm (Dempster, Laird and
+    Rubin 1977). Without games it is `sd`, the standard deviation of the levels of the divisions.
+    """
+    found, known = sd, None
+    places = [np.array([names.index(name) for name in division]) for division in goal.divisions]
+    freedom = sum(len(own) - 1 for own in places)
+    for _ in range(_EM_STEPS if freedom else 0):
+        known = posterior(names, counts, goal.division_prior(sd, found), known)
+        total = 0.0
+        for own in places:
+            off, each = known.mode[own] - known.mode[own].mean(), known.covariance[np.ix_(own, own)]
+            total += float(off @ off + np.trace(each) - each.mean() * len(own))
+        found = max(_LEAST_SCATTER, sqrt(total / freedom))
+    return found
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
     """The function to maximize: Davidson's likelihood of dense counts times the priors."""
@@ -255,14 +280,14 @@ class _Problem:
     games: Vector  # (..., n, n)
     drawn: Vector  # (...)
     mean: Vector  # Elo
-    sd: Vector  # Elo
+    precision: Vector  # of the prior, Elo^-2, (n, n)
 
     @classmethod
-    def of(cls, names: tuple[str, ...], counts: Vector, priors: GaussianPrior) -> _Problem:
-        mean = np.array([priors.mean_of(name) or 0.0 for name in names])
-        sd = np.array([priors.sd_of(name) for name in names])
+    def of(cls, names: tuple[str, ...], counts: Vector, priors: GaussianPrior | DivisionPrior) -> _Problem:
+        mean, precision = priors.center(names), priors.precision(names)
         net, games = counts[..., 0] - counts[..., 2], counts.sum(axis=-1)
-        return cls(names, net.astype(np.float64), games.astype(np.float64), counts[..., 1].sum(axis=(-2, -1)), mean, sd)
+        drawn = counts[..., 1].sum(axis=(-2, -1))
+        return cls(names, net.astype(np.float64), games.astype(np.float64), drawn, mean, precision)
 
     def begin(self) -> Vector:
         """Return the most likely values before the first game."""
@@ -282,20 +307,21 @@ class _Problem:
         rows = self.games * ((won + lost) - lead * lead) / 4
         cross = -expected * lead / 2
         elo = _elo_per_unit(nu)[..., None]
-        weights, off = (elo / self.sd) ** 2, at[..., :count] - self.mean / elo
+        off = at[..., :count] - self.mean / elo
         extra = EXTRA_SD**-2
 
         gradient = np.empty(at.shape)
-        gradient[..., :count] = score.sum(axis=-1) - score.sum(axis=-2) - weights * off
+        gradient[..., :count] = score.sum(axis=-1) - score.sum(axis=-2) - self._pull(nu[..., None], off)
         gradient[..., count] = score.sum(axis=(-2, -1))
         gradient[..., count + 1] = self.drawn - expected.sum(axis=(-2, -1))
         gradient[..., count:] -= extra * (at[..., count:] - EXTRA_MEAN)
 
         curvature = np.empty((*at.shape, count + 2))
         white, black = rows.sum(axis=-1), rows.sum(axis=-2)
-        curvature[..., :count, :count] = -rows - np.swapaxes(rows, -1, -2)
+        weights = elo[..., None] ** 2 * self.precision
+        curvature[..., :count, :count] = weights - rows - np.swapaxes(rows, -1, -2)
         diagonal = np.arange(count)
-        curvature[..., diagonal, diagonal] += white + black + weights
+        curvature[..., diagonal, diagonal] += white + black
         curvature[..., :count, count] = curvature[..., count, :count] = white - black
         beside = cross.sum(axis=-1) - cross.sum(axis=-2)
         curvature[..., :count, count + 1] = curvature[..., count + 1, :count] = beside
@@ -313,7 +339,7 @@ class _Problem:
         turn, found = nu / (2 + nu) * at[..., :count], curvature.copy()  # natural units per unit of ln nu
         found[..., :, -1] += (found[..., :, :count] @ turn[..., None])[..., 0]
         found[..., -1, :] += (turn[..., None, :] @ found[..., :count, :])[..., 0, :]
-        fixed = (_elo_per_unit(nu) / self.sd) ** 2 * turn  # the prior is in Elo and does not depend on nu
+        fixed = self._pull(nu, turn)  # the prior is in Elo and does not depend on nu
         found[..., :count, -1] -= fixed
         found[..., -1, :count] -= fixed
         found[..., -1, -1] -= (fixed * turn).sum(axis=-1)
@@ -325,10 +351,14 @@ class _Problem:
         With them, the steps converge quadratically.
         """
         count, nu = len(self.names), np.exp(at[..., -1:])
-        elo = _elo_per_unit(nu)
         found = curvature.copy()
-        found[..., :count, -1] -= nu / (2 + nu) * (elo / self.sd) ** 2 * (2 * at[..., :count] - self.mean / elo)
+        off = 2 * at[..., :count] - self.mean / _elo_per_unit(nu)
+        found[..., :count, -1] -= nu / (2 + nu) * self._pull(nu, off)
         return found
+
+    def _pull(self, nu: Vector, off: Vector) -> Vector:
+        """Return the product of the prior's curvature and differences in natural units."""
+        return np.asarray((_elo_per_unit(nu)[..., None] ** 2 * self.precision @ off[..., None])[..., 0])
 
 
 def information(posterior: Posterior) -> Vector:

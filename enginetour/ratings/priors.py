@@ -2,6 +2,7 @@
 
 prior          term added to the log likelihood                                 source
 GaussianPrior  -(R - mean)^2/(2 sd^2) for each engine or for loose anchors      Bayes; Ordo's loose anchors
+DivisionPrior  the same, with ratings of a division that have a common part     Bayes; only in `design`
 PhantomDraws   w draws of every engine against an opponent rated `about`        Mease 2003
 VirtualDraws   P/4 (n_ij/n_i + n_ij/n_j) draws in each color for each pair      BayesElo; only for comparison with it
 
@@ -12,7 +13,7 @@ can move a loose anchor away from its prior mean. The term is from Ordo's manual
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, nan
 from typing import Literal, NamedTuple
@@ -47,6 +48,42 @@ class GaussianPrior:
     def mean_of(self, name: str) -> float | None:
         """Return the mean for an engine, or None for the pool's average."""
         return self.mean.get(name, 0.0) if isinstance(self.mean, Mapping) else self.mean
+
+    def center(self, names: Sequence[str]) -> Vector:
+        """Return the means for engines; the pool's average counts as 0."""
+        return np.array([self.mean_of(name) or 0.0 for name in names])
+
+    def precision(self, names: Sequence[str]) -> Vector:
+        """Return the inverse of the covariance for engines."""
+        return np.diag(np.array([self.sd_of(name) for name in names]) ** -2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class DivisionPrior:
+    """Normal ratings of engines in divisions, in points of the model.
+
+    The level of a division has the standard deviation `sd` around its mean. Its engines have the standard deviation
+    `scatter` around this level. Engines in no division count as a division with the mean 0.
+    """
+
+    divisions: tuple[tuple[str, ...], ...]
+    means: tuple[float, ...]
+    sd: float = PRIOR_SD
+    scatter: float = PRIOR_SD
+
+    def center(self, names: Sequence[str]) -> Vector:
+        """Return the means for engines."""
+        return np.array((*self.means, 0.0))[self._places(names)]
+
+    def precision(self, names: Sequence[str]) -> Vector:
+        """Return the inverse of the covariance for engines (Sherman and Morrison 1950)."""
+        places, level, own = self._places(names), self.sd**2, self.scatter**2
+        same = places[:, None] == places
+        return np.asarray((np.eye(len(names)) - same * level / (own + level * same.sum(axis=1))) / own)
+
+    def _places(self, names: Sequence[str]) -> NDArray[np.intp]:
+        place = {name: number for number, division in enumerate(self.divisions) for name in division}
+        return np.array([place.get(name, -1) for name in names], np.intp)
 
 
 @dataclass(frozen=True, slots=True)

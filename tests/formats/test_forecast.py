@@ -84,6 +84,7 @@ def test_a_test_expects_differences_near_its_hypotheses() -> None:
     """The prior difference of two tested engines is around the middle of elo0 and elo1; ratings are not used."""
     match = make_format("match", options_model("match").model_validate({"sprt": {"elo0": 0.0, "elo1": 4.0}}))
     prior = prior_ratings(match, ["A", "B"], {"A": 3000.0, "B": 2000.0})
+    assert isinstance(prior, GaussianPrior)
     assert (prior.mean_of("A") or 0) - (prior.mean_of("B") or 0) == 2.0
     assert np.hypot(prior.sd_of("A"), prior.sd_of("B")) == pytest.approx(8.0)
 
@@ -92,6 +93,7 @@ def test_entrants_without_a_rating_are_near_the_others() -> None:
     """Known ratings are centered; an unknown one is in their middle with a larger error."""
     bubble = make_format("bubble", options_model("bubble")())
     prior = prior_ratings(bubble, ["A", "B", "C"], {"A": 2900.0, "C": 2700.0})
+    assert isinstance(prior, GaussianPrior)
     assert [prior.mean_of(name) for name in "ABC"] == [100.0, 0.0, -100.0]
     assert prior.sd_of("B") > prior.sd_of("A")
 

@@ -34,7 +34,7 @@ def evenly(games: int, goal: Goal) -> Vector:
         ({"goal": {"entrant": "A", "error": 5.0}, "games": 100}, "100 games reach about ± "),
         (
             {"goal": {"divisions": [["A", "B"], ["C", "D", "E"]], "error": 10.0}, "games": 100},
-            "100 games reach about ± 61 Elo, but the goal is ± 10 Elo, which needs about 3,700 games",
+            "100 games reach about ± 61 Elo, but the goal is ± 10 Elo, which needs about 3,800 games",
         ),
     ],
 )

@@ -20,10 +20,12 @@ from enginetour.ratings.design import (
     permitted,
     posterior,
     progress,
+    scatter,
 )
 from enginetour.ratings.likelihood import SharedParameters, fit
+from enginetour.ratings.models import davidson_chances
 from enginetour.ratings.pairs import Vector
-from enginetour.ratings.priors import GaussianPrior
+from enginetour.ratings.priors import DivisionPrior, GaussianPrior
 
 NAMES = ("A", "B", "C", "D", "E")
 PRIOR = GaussianPrior()
@@ -94,6 +96,32 @@ def test_the_posterior_is_that_of_the_rating_list(seed: int, sd: float, spread: 
     turn[:count, -1] = found.mode * (1 / units[0] - 1 / units[1]) / (2 * small)
     whole = turn.T @ (natural - prior) @ turn + np.diag(np.append(np.full(count, sd**-2), EXTRA_SD**-2))
     assert found.covariance == pytest.approx(np.linalg.inv(whole)[:count, :count], rel=1e-5)
+
+
+def test_ratings_in_divisions() -> None:
+    """Before the first game, the covariance is that of the levels and of the ratings around them."""
+    prior = DivisionPrior((("A", "C"), ("B", "D", "E")), (75.0, -75.0), sd=300.0, scatter=60.0)
+    found = posterior(NAMES, np.zeros((5, 5, 3)), prior)
+    assert found.mode == pytest.approx([75.0, -75.0, 75.0, -75.0, -75.0])
+    upper = np.array([True, False, True, False, False])
+    same = upper[:, None] == upper
+    assert found.covariance == pytest.approx(300.0**2 * same + 60.0**2 * np.eye(5), rel=1e-6, abs=1e-4)
+    games = posterior(NAMES, results(3), prior)
+    assert games.differences()[1][0, 2] < found.differences()[1][0, 2] == pytest.approx(2 * 60.0**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("spread", [40.0, 150.0])
+def test_the_scatter_in_divisions(spread: float) -> None:
+    """It is estimated from the games in the divisions; without games it is that of the levels."""
+    names = tuple(f"E{number:02}" for number in range(36))
+    goal = Goal(divisions=(names[:12], names[12:24], names[24:]), error=10)
+    dice, division = np.random.default_rng(1), np.arange(36) // 12
+    strength = dice.normal(0, spread, 36)
+    chances = np.stack(davidson_chances((strength[:, None] - strength) / 95, np.array(1.6)), axis=-1)
+    counts = dice.multinomial(4, chances) * (division[:, None] == division)[..., None].astype(float)
+    counts[np.arange(36), np.arange(36)] = 0
+    assert scatter(counts, names, goal, 350.0) == pytest.approx(spread, rel=0.35)
+    assert scatter(np.zeros_like(counts), names, goal, 350.0) == pytest.approx(350.0)
 
 
 def test_the_draw_parameter_does_not_widen_a_large_difference() -> None:
