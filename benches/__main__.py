@@ -2,9 +2,9 @@
 
 Ratios, unlike times, can be compared between machines. Each round measures subject and baseline. The output has the
 median of the rounds, with the fastest and the slowest round in parentheses. The benchmarks of clusters, of many slots,
-of seasons of leagues, of the calibration of forecasts, of the rules of adaptive tournaments and of the games between
-divisions are separate: see `cluster --help`, `slots --help`, `league --help`, `forecast --help`, `adaptive --help` and
-`cross --help`.
+of seasons of leagues, of the calibration of forecasts, of the rules of adaptive tournaments, of the games between
+divisions and of the site of a league are separate: see `cluster --help`, `slots --help`, `league --help`,
+`forecast --help`, `adaptive --help`, `cross --help` and `site --help`.
 """
 
 from __future__ import annotations
@@ -71,6 +71,11 @@ def main() -> None:
         from benches import adaptive  # here, because it is a simulation and not a benchmark of times
 
         adaptive.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["site"]:
+        from benches import site  # here, because it writes a large database first
+
+        site.main(sys.argv[2:])
         return
     if sys.argv[1:2] == ["cross"]:
         from benches import cross  # here, as above

@@ -47,6 +47,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "bubble": ("Results", "reading", "bubble", "Show the bubble history: each decision and its reason"),
     "games": ("Results", "games", "games", "List games, or show one with its moves"),
     "report": ("Results", "report", "report", "Write an HTML report"),
+    "site": ("Results", "report", "site", "Write the site of a league"),
     "serve": ("Results", "report", "serve", "Show all tournaments of a database live in the browser"),
     "chart": ("Results", "charts", "chart", "Draw charts as PNG or SVG files"),
     "export": ("Results", "games", "export", "Export games and results"),

@@ -1,4 +1,4 @@
-"""Commands report and serve: HTML reports, and the live page."""
+"""Commands report, site and serve: HTML reports, the site of a league, and the live page."""
 
 from __future__ import annotations
 
@@ -59,6 +59,38 @@ def report(list_name: str | None, chosen: TournamentChoice, output: Path | None)
             log = chosen.log(store)
             written = write_report(log, output or report_of(results, log.slug))
         echo(f"report: {written.start}")
+
+
+@click.command()
+@click.option("--league", metavar="NAME", show_default="that with the newest season", help="Name of the league.")
+@database_option
+@click.option(
+    "-o", "--output", type=PATH, metavar="DIR", show_default="next to the database", help="Directory for the pages."
+)
+@click.option(
+    "--url", default="", metavar="URL", help="Address at which the site is published, for the links of the feeds."
+)
+def site(league: str | None, db: Address | None, output: Path | None, url: str) -> None:
+    """Write the site of a league: seasons, engines, ratings, games, feeds.
+
+    The site can be published as it is, and a browser can show it from disk.
+    If the directory contains the site, only files that change are written.
+
+    Example: enginetour site
+
+    Example: enginetour site -o ~/public_html --url https://example.org/chess
+    """
+    from enginetour.reports.site.write import site_dir, write_site
+    from enginetour.store.seasons import league_of
+
+    if url and not url.startswith(("http://", "https://")):
+        raise UsageRefused(f"{url!r} is not a valid URL", place="--url", step="begin it with https://")
+    with open_store(db) as store:
+        name, place = league_of(store, league), store.database.path
+        results = results_of(config_home(), place.resolve() if isinstance(place, Path) else place)
+        base = f"{url.rstrip('/')}/" if url else ""
+        written = write_site(store, name, output or site_dir(results, name), base=base)
+        echo(f"site: {written.start} ({written.changed:,} of {written.files:,} files have changed)")
 
 
 PORT = 8390

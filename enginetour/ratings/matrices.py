@@ -11,6 +11,7 @@ The diagonal is blank. Between engines of different rating pools only scores are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import erfc, sqrt
 from typing import Literal
@@ -68,6 +69,27 @@ def matrix_of(kind: MatrixName, found: RatingList, pairs: Pairs | None, quantile
             if errors is not None:
                 errors[block] = spread
     return Matrix(kind, names, pools, values, errors=errors)
+
+
+def group_difference(
+    found: RatingList, one: Sequence[str], other: Sequence[str], quantile: float = NORMAL_95
+) -> tuple[float, float] | None:
+    """Return the mean rating of one group of rated engines minus that of another, and `quantile` standard deviations.
+
+    Return None if a group is empty, if the games do not connect the groups, or if their pool is too large for errors.
+    """
+    pools = {row.name: row.pool for row in found.rows}
+    if not one or not other or len({pools[name] for name in (*one, *other)}) > 1:
+        return None
+    basis = fit_bases(found.rows).get(pools[one[0]])
+    if basis is None or not isinstance(basis.errors, Errors):
+        return None
+    ways = np.zeros(len(basis.fit.names))
+    for names, sign in ((one, 1.0), (other, -1.0)):
+        for name in names:
+            ways[basis.fit.names.index(name)] += sign / len(names)
+    variance = max(0.0, float(ways @ basis.errors.covariance @ ways))
+    return float(ways @ basis.shown.ratings), sqrt(variance) * basis.fit.unit * basis.shown.point * quantile
 
 
 def _los(basis: FitBasis, places: Index) -> Vector:

@@ -53,13 +53,14 @@ def season_sheet(book: SeasonBook) -> Sheet:
     """Return the tables of all divisions, with the state of each tournament in the notes."""
     rows = [row for stage in book.divisions for row in division_rows(book, stage)]
     notes = [f"{stage.title}: {stage_state(stage)}" for stage in book.stages()]
-    notes += [f"playoff: {text}" for text in map(_playoff, book.playoffs) if text]
+    notes += [f"playoff: {text}" for text in map(playoff_text, book.playoffs) if text]
     if book.season.waiting:
         notes.append(f"waiting for a place: {', '.join(book.season.waiting)}")
     return Sheet(book.title, _COLUMNS, tuple(rows), notes=tuple(notes))
 
 
-def _playoff(stage: Stage) -> str:
+def playoff_text(stage: Stage) -> str:
+    """Return what a playoff has decided; empty before its end."""
     if not stage.is_finished:
         return ""
     lower, upper = stage.entrants

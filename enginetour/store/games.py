@@ -27,6 +27,7 @@ from enginetour.model.game import (
     GameVoided,
     Incident,
     Note,
+    Opening,
     Outcome,
     Pairing,
     Replaced,
@@ -283,6 +284,13 @@ class TournamentReader:
         newest = select(func.coalesce(func.max(GAMES.c.number), 0)).where(GAMES.c.tournament == self.id)
         return int(self.database.scalar(newest))
 
+    @property
+    def annulled_numbers(self) -> list[int]:
+        """Numbers of the games that were annulled later, in order."""
+        joined = GAMES.join(EVENTS, and_(EVENTS.c.game == GAMES.c.id, EVENTS.c.kind == "voided"))
+        rows = select(GAMES.c.number).select_from(joined).where(EVENTS.c.tournament == self.id)
+        return [row.number for row in self.database.rows(rows.order_by(GAMES.c.number))]
+
     def events(self, after: int = 0) -> Iterator[Event]:
         """Read the events after a position, in order, without moves."""
         last = after
@@ -468,6 +476,12 @@ def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
     rows = select(*columns).where(GAMES.c.tournament == log.id, STANDING).order_by(GAMES.c.number)
     with log.database.reading() as connection:
         yield from GameConditions.read(connection.execute(rows))
+
+
+def game_openings(log: TournamentReader, first: int, last: int) -> list[Opening]:
+    """Return the openings of the games from number `first` to `last`, in order."""
+    rows = select(GAMES.c.opening).where(GAMES.c.tournament == log.id, GAMES.c.number.between(first, last))
+    return [row.opening for row in log.database.rows(rows.order_by(GAMES.c.number))]
 
 
 def game_durations(log: TournamentReader) -> dict[tuple[str, str], tuple[int, float, float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from typing import Any, Literal
 from sqlalchemy import func, insert, select
 
 from enginetour import __version__
+from enginetour.formats.base import Format
 from enginetour.formats.league import Move, Rules, Season, SeasonResult, playoff_pairs
 from enginetour.model.errors import StoreRefused, UsageRefused, did_you_mean
 from enginetour.model.game import StandingsRow
@@ -121,6 +122,34 @@ def stage_name(league: str, season: int, label: str) -> str:
     return f"{league} S{season} {label}"
 
 
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """The state of a tournament after its newest event.
+
+    Attributes:
+        standings: the current table.
+        is_finished: whether no game remains.
+        remaining: the fewest and the most games that are left.
+        verdict: the verdict of its sequential test, "" before the verdict; None without a test.
+    """
+
+    standings: tuple[StandingsRow, ...]
+    is_finished: bool
+    remaining: tuple[int, int]
+    verdict: str | None = None
+
+    @classmethod
+    def of(cls, format_: Format[Any], state: Any) -> StageResult:
+        """Return the result of a replayed log."""
+        verdict = None if getattr(state, "walk", None) is None else state.verdict or ""
+        return cls(format_.standings(state), not format_.offers(state), format_.remaining(state), verdict)
+
+
+def read_result(log: TournamentLog) -> StageResult:
+    """Replay a log and return its result."""
+    return StageResult.of(*fold(log))
+
+
 @dataclass
 class Stage:
     """A tournament of a season.
@@ -133,6 +162,7 @@ class Stage:
             tournament has not decided them, and for matches between divisions that have not begun.
         title: its name in the database.
         log: the tournament in the database; None before its first game.
+        read: returns the result of the log.
     """
 
     kind: Kind
@@ -141,24 +171,22 @@ class Stage:
     entrants: tuple[str, ...]
     title: str
     log: TournamentLog | None = None
+    read: Callable[[TournamentLog], StageResult] = read_result
 
     @cached_property
-    def _folded(self) -> tuple[Any, Any] | None:
-        return None if self.log is None else fold(self.log)
+    def result(self) -> StageResult | None:
+        """The state after the newest event; None before the first game."""
+        return None if self.log is None else self.read(self.log)
 
     @property
     def is_finished(self) -> bool:
         """Return whether all its games have been played."""
-        return self._folded is not None and not self._folded[0].offers(self._folded[1])
+        return self.result is not None and self.result.is_finished
 
-    @cached_property
+    @property
     def standings(self) -> tuple[StandingsRow, ...]:
         """The current table; empty before the first game."""
-        if self._folded is None:
-            return ()
-        format_, state = self._folded
-        found: tuple[StandingsRow, ...] = format_.standings(state)
-        return found
+        return () if self.result is None else self.result.standings
 
     @cached_property
     def departures(self) -> dict[str, str]:
@@ -175,31 +203,28 @@ class Stage:
     @property
     def remaining(self) -> tuple[int, int] | None:
         """The fewest and the most games that are left; None before the first game."""
-        if self._folded is None:
-            return None
-        format_, state = self._folded
-        found: tuple[int, int] = format_.remaining(state)
-        return found
+        return None if self.result is None else self.result.remaining
 
     def lower_won(self) -> bool:
         """Return whether the lower engine of a playoff has won: by its test, or else by points."""
-        if self._folded is None:
+        if self.result is None:
             return False
-        _, state = self._folded
         lower, upper = self.entrants
         if lower not in self.ranked or upper not in self.ranked:
             return lower in self.ranked
-        if getattr(state, "walk", None) is not None:
-            return bool(state.verdict == "H1")
+        if self.result.verdict is not None:
+            return self.result.verdict == "H1"
         points = {line.name: line.half_points for line in self.standings}
         return points[lower] > points[upper]
 
 
 class SeasonBook:
-    """A stored season with the results of its tournaments."""
+    """A stored season with the results of its tournaments, which `read` returns."""
 
-    def __init__(self, store: Store, stored: StoredSeason) -> None:
-        self.store, self.stored, self.rules = store, stored, stored.rules
+    def __init__(
+        self, store: Store, stored: StoredSeason, read: Callable[[TournamentLog], StageResult] = read_result
+    ) -> None:
+        self.store, self.stored, self.rules, self._read = store, stored, stored.rules, read
 
     @property
     def title(self) -> str:
@@ -209,7 +234,7 @@ class SeasonBook:
     def _stage(self, kind: Kind, label: str, number: int, entrants: tuple[str, ...]) -> Stage:
         title = stage_name(self.stored.league, self.stored.number, label)
         log = self.store.tournament(title) if self.store.has(title) else None
-        return Stage(kind, label, number, entrants, title, log)
+        return Stage(kind, label, number, entrants, title, log, self._read)
 
     @cached_property
     def qualifier(self) -> Stage | None:

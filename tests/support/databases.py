@@ -35,6 +35,7 @@ from sqlalchemy import insert, select, update
 from enginetour.cli.main import cli
 from enginetour.engines.launch import call
 from enginetour.formats.base import Format, S, make_format, options_model
+from enginetour.formats.league import Rules, first_season, next_season
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Paired, Turn
 from enginetour.formats.rounds import Rounds, RoundsState
 from enginetour.interop.gamefilter import EngineNames, ratable_games
@@ -65,6 +66,7 @@ from enginetour.store.imports import Imported, export_titles, import_games
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
 from enginetour.store.schema.versions.schema_9 import ADDED as NEW_TABLES
+from enginetour.store.seasons import newest_season, stage_name, write_season
 from enginetour.store.tables import (
     EVENTS,
     IMPORTED_GAMES,
@@ -610,6 +612,37 @@ def _game(pairing: Pairing, number: int, names: tuple[str, ...], dice: random.Ra
         incidents=(late,),
         referee_us=400,
     )
+
+
+def league_played(
+    path: Path, names: tuple[str, ...], seasons: int = 1, *, name: str = "Mini", left: int = 0, first: int = 1
+) -> None:
+    """Play seasons of a league of two divisions, with a match between them and a playoff; `left` games remain."""
+    half = len(names) // 2
+    rules = Rules(("Premier", "First"), (half, half), (1,), (1,))
+    with Store.open(path) as store:
+        for number in range(first, first + seasons):
+            before = newest_season(store, name)
+            season = first_season(rules, names)
+            if before is not None:
+                season = next_season(rules, before.season, before.result(), names)
+            write_season(store, name, number, {"cross": {"engines": 1}}, rules, season)
+            is_cut = left and number == seasons + first - 1
+            for label, entrants in zip(rules.names, season.divisions, strict=True):
+                _league_stage(path, name, number, label, entrants, half * (half - 1) - (left if is_cut else 0))
+            if is_cut:
+                return
+            book = newest_season(store, name)
+            assert book is not None
+            (upper, lower), (match,) = book.tables, book.playoffs
+            _league_stage(path, name, number, "Cross", (upper[-1], lower[0]))
+            _league_stage(path, name, number, match.label, match.entrants)
+
+
+def _league_stage(path: Path, name: str, season: int, label: str, names: tuple[str, ...], most: int = 10_000) -> None:
+    options = {"games_per_pairing": 2}
+    title = stage_name(name, season, label)
+    reported_played(path, names, options=options, name=title, most=most, seed=season)[0].close()
 
 
 VOID = frozenset({"meta", "link", "input", "br", "hr", "img", "use", "wbr"})

@@ -52,8 +52,8 @@ class GamePage:
 # The start of a game.
 
 _EMPTY = "-"
-_MAX_PLIES = 3000  # plies on the page; the rules end nearly all games earlier
-_MAX_LINE_WORDS = 30  # words of a line; 0.6 % of 25,000 lines of 14 engines had more plies (measured)
+MAX_PLIES = 3000  # plies on the page; the rules end nearly all games earlier
+MAX_LINE_WORDS = 30  # words of a line; 0.6 % of 25,000 lines of 14 engines had more plies (measured)
 _MAX_LINES_BYTES = 400_000  # bytes of all lines of a game; usually they have 15 KB
 _CHECKS_TO_WIN = 3  # the number of checks that wins a game of three-check
 _NO_POSITION = "8/8/8/8/8/8/8/8 w - - 0 1"
@@ -119,7 +119,7 @@ _SCORE_MARKS = tuple(
 )
 
 # A point consists of these two parts, x and y. The y axis of SVG points down.
-_PLIES = tuple(f"{ply}," for ply in range(1, _MAX_PLIES + 1))
+_PLIES = tuple(f"{ply}," for ply in range(1, MAX_PLIES + 1))
 _WHITE_HEIGHTS = Texts[int](lambda score: str(-evaluation_height(score)))
 _BLACK_HEIGHTS = Texts[int](lambda score: str(evaluation_height(score)))
 _SHARES = Texts[int](lambda percent: str(100 - percent))
@@ -262,7 +262,7 @@ def _format_result(row: GamePage) -> Markup:
     return _RESULTS[Outcome.VOID if row.voided else row.game.outcome]
 
 
-def _format_ending(row: GamePage) -> str:
+def ending_text(row: GamePage) -> str:
     """Return a text about the cause of the result. Without a recorded cause, the text describes the termination."""
     game = row.game
     cause = f"{game.cause[0].upper()}{game.cause[1:]}" if game.cause else _ENDINGS[game.termination]
@@ -287,7 +287,7 @@ def _format_opening(game: Game) -> str:
     return ", ".join(filter(None, parts)) or ("given position" if started.fen else "")
 
 
-def _game_facts(row: GamePage) -> Iterator[tuple[str, str]]:
+def game_facts(row: GamePage) -> Iterator[tuple[str, str]]:
     """Yield labels and texts about the game. The texts of unknown facts are empty."""
     game, pairing = row.game, row.game.pairing
     yield "time control", _format_control(game)
@@ -445,6 +445,11 @@ _PIECES_BY_COLOR = (("White", "KQRBNP"), ("Black", "kqrbnp"))
 _PIECE_NAMES = {"k": "King", "q": "Queen", "r": "Rook", "b": "Bishop", "n": "Knight", "p": "pawn"}
 
 
+def empty_board() -> Markup:
+    """Return a board that a script fills with pieces."""
+    return _board_diagram(_NO_BOARD, (), own_pieces=False)
+
+
 def _board_diagram(squares: str, last: Iterable[str], *, own_pieces: bool = True) -> Markup:
     """Return the board with White at the bottom, as SVG with a description for screen readers.
 
@@ -539,9 +544,9 @@ def _line_list(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[Markup 
     """
     remarks = []
     sent = [move.pv for move in moves]
-    if max(map(str.count, sent, repeat(" ")), default=0) >= _MAX_LINE_WORDS:
-        sent = [*map(_cut, sent)]
-        remarks.append(f"Lines are limited to {_MAX_LINE_WORDS} words.")
+    if max(map(str.count, sent, repeat(" ")), default=0) >= MAX_LINE_WORDS:
+        sent = [*map(cut_line, sent)]
+        remarks.append(f"Lines are limited to {MAX_LINE_WORDS} words.")
     if not "".join(sent).isprintable():
         sent = [safe_text(" ".join(line.split())) for line in sent]
     items = [
@@ -563,12 +568,13 @@ def _line_list(start: StartPosition, moves: Sequence[MoveMade]) -> tuple[Markup 
 @lru_cache(16)
 def _labels(number: int, white_begins: bool) -> list[str]:  # noqa: FBT001
     start = StartPosition("", white_begins, number)
-    return [start.label(ply).replace("…", "&hellip;") for ply in range(_MAX_PLIES)]  # ASCII is faster to encode
+    return [start.label(ply).replace("…", "&hellip;") for ply in range(MAX_PLIES)]  # ASCII is faster to encode
 
 
-def _cut(line: str) -> str:
+def cut_line(line: str) -> str:
+    """Limit the number of words of a line."""
     words = line.split()
-    return " ".join([*words[:_MAX_LINE_WORDS], "…"] if len(words) > _MAX_LINE_WORDS else words)
+    return " ".join([*words[:MAX_LINE_WORDS], "…"] if len(words) > MAX_LINE_WORDS else words)
 
 
 # The page. A report can contain 10,000 tables of moves and graphs. They are written here and not by a template, because
@@ -583,12 +589,12 @@ _NO_BOARD = _EMPTY * 64
 def game_page(row: GamePage, site: Site) -> str:
     """Return the page of a game as HTML. A script replays the game on it."""
     game, here = row.game, f"games/{row.number}.html"
-    moves = game.moves[:_MAX_PLIES]
+    moves = game.moves[:MAX_PLIES]
     start = start_position(game)
     text = pgn.game_pgn(game, row.number, site.title, **(row.tags or {}))
     lines, remarks = _line_list(start, moves)
-    if game.plies > _MAX_PLIES:
-        remarks.insert(0, f"Only the first {_MAX_PLIES} plies are shown. For all moves, use enginetour export pgn.")
+    if game.plies > MAX_PLIES:
+        remarks.insert(0, f"Only the first {MAX_PLIES} plies are shown. For all moves, use enginetour export pgn.")
     if not (has_pgn := len(text) <= _LARGEST_PGN):
         remarks.append("This game is too long for a PGN on this page. For its PGN, use enginetour export pgn.")
     squares = _board_squares(game.final_fen) or _NO_BOARD
@@ -603,7 +609,7 @@ def game_page(row: GamePage, site: Site) -> str:
         white=trusted_markup(ESCAPED[game.pairing.white]),
         black=trusted_markup(ESCAPED[game.pairing.black]),
         result=_format_result(row),
-        ending=_format_ending(row),
+        ending=ending_text(row),
         began=game.started_unix,
         others=_other_games(row, site, here),
         ways=_ways(row, site, here),
@@ -612,7 +618,7 @@ def game_page(row: GamePage, site: Site) -> str:
         evaluations=evaluation_graph(start, moves),
         clocks=clock_graph(start, moves),
         lines=lines,
-        facts=facts_list(_game_facts(row)),
+        facts=facts_list(game_facts(row)),
         pair=trusted_markup(f"{white.facts}{black.facts}"),
         incidents=list(_incidents(game)),
         remarks=remarks,

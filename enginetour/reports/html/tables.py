@@ -32,7 +32,7 @@ class Site:
     `pages` contains the address and the label of each link in the navigation. `slugs` maps each engine to the name of
     its page. `games` contains the numbers of the games that have a page; None means all games. `prefix` precedes all
     addresses of a report on the web server. If `single` is true, the report is one file, without the pages in
-    `left_out`.
+    `left_out`. If `is_report` is true, pages show a note if a run has started since they were written.
     """
 
     title: str
@@ -43,6 +43,7 @@ class Site:
     prefix: str = ""
     single: bool = False
     left_out: frozenset[str] = frozenset()
+    is_report: bool = True
 
     def link(self, address: str, here: str) -> str:
         """Return the link to `address` from the page `here`."""

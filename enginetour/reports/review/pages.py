@@ -87,7 +87,7 @@ def _chart_figure(picture: Picture | None, phone: Picture | None = None) -> Mark
     return Markup(f"{caption}\n{svg(picture)}{small}")  # noqa: S704  # charts escape their texts
 
 
-def _both_widths(draw: Callable[..., Picture | None]) -> Markup | None:
+def both_widths(draw: Callable[..., Picture | None]) -> Markup | None:
     """Return the content of a figure with a chart that `draw` makes for wide windows and for phones."""
     return _chart_figure(draw(), draw(width=PHONE_WIDTH))
 
@@ -99,14 +99,14 @@ def _index_page(review: TournamentReview, site: Site) -> str:
         site=site,
         here="index.html",
         facts=review.facts,
-        chart=_both_widths(partial(charts.rating_picture, review.ratings)),
+        chart=both_widths(partial(charts.rating_picture, review.ratings)),
         ratings=ratinglist.likelihood_sheet("rating list", review.ratings, _columns(review)),
         standings=standings.standings_sheet("standings", review.standings, review.odds),
         orders=None if review.bubble is None else orders_sheet(review.standings, review.by_rating),
         test=review.test,
         forecast=review.forecast,
         summary=review.summary,
-        course=_both_widths(partial(charts.best_scores_picture, review.standings, review.games)),
+        course=both_widths(partial(charts.best_scores_picture, review.standings, review.games)),
         advice=review.advice,
         trouble=_trouble(review, most=_MAX_TROUBLED),
         incidents=sum(not line.incident.is_warning for line in review.incidents),
@@ -136,7 +136,7 @@ def _bubble_page(review: TournamentReview, site: Site) -> str:
     here, facts = "bubble.html", review.facts
     title = "Engines in the section and their places"
     draw = partial(charts.bubble_picture, review.notes, facts.games, review.standings, title)
-    orders, chart = orders_sheet(review.standings, review.by_rating), _both_widths(draw)
+    orders, chart = orders_sheet(review.standings, review.by_rating), both_widths(draw)
 
     steps, finished = review.bubble, facts.finished
     return render_page(here, site=site, here=here, steps=steps, chart=chart, orders=orders, finished=finished)
@@ -144,7 +144,7 @@ def _bubble_page(review: TournamentReview, site: Site) -> str:
 
 def _goal_page(review: TournamentReview, goal: GoalReview, site: Site) -> str:
     here, left = "goal.html", "" if review.facts.finished else goal.left
-    chart, purposes = _both_widths(partial(goal_picture, goal)), purposes_sheet(goal)
+    chart, purposes = both_widths(partial(goal_picture, goal)), purposes_sheet(goal)
     return render_page(here, site=site, here=here, goal=goal, left=left, chart=chart, purposes=purposes)
 
 
@@ -198,14 +198,14 @@ def _fairness_page(review: TournamentReview, site: Site) -> str:
 def _history_page(review: TournamentReview, site: Site) -> str:
     here = "history.html"
     paths = [
-        (name, histories.paths_sheet(own), _both_widths(partial(charts.paths_picture, name, own)))
+        (name, histories.paths_sheet(own), both_widths(partial(charts.paths_picture, name, own)))
         for name, own in histories.paths_by_system(review.history)
     ]
     return render_page(here, site=site, here=here, lists=[*map(_list_parts, review.history.lists)], paths=paths)
 
 
 def _list_parts(one: ListHistory) -> tuple[object, ...]:
-    chart = _both_widths(partial(charts.editions_picture, one))
+    chart = both_widths(partial(charts.editions_picture, one))
     return one, histories.editions_sheet(one), histories.engines_sheet(one), chart
 
 
@@ -292,7 +292,7 @@ def _index(review: ListReview, site: Site) -> str:
         revision=review.revision,
         definition=list(review.definition.items()),
         lead=leaders_note(review.found) if review.has_errors else "",
-        chart=_both_widths(partial(charts.rating_picture, review.found)) if review.has_errors else None,
+        chart=both_widths(partial(charts.rating_picture, review.found)) if review.has_errors else None,
         ratings=editions.list_sheet("rating list", review.found),
         following=_following(review.following),
         following_command=shlex.join([*_NEXT, review.name]),
@@ -329,7 +329,7 @@ def _engine(site: Site, engine: ListedEngine) -> str:
         opponents=sheet,
         editions=_editions(engine.editions),
         chart=_chart_figure(charts.opponents_picture(engine.row.rating, faced)),
-        curve=_both_widths(partial(charts.career_picture, engine.name, engine.editions)),
+        curve=both_widths(partial(charts.career_picture, engine.name, engine.editions)),
     )
 
 
