@@ -58,6 +58,7 @@ from enginetour.tournament.watching import run_state
 if TYPE_CHECKING:
     from enginetour.engines.machine import Cores
     from enginetour.interop.toml import ConfigDraft
+    from enginetour.tournament.quality import Reserves
 
 __all__ = [
     "Database",
@@ -541,6 +542,7 @@ class Run:
         new: bool = False,
         accept_change: bool = False,
         force: bool = False,
+        reserves: Reserves | None = None,
     ) -> None:
         """Prepare a run.
 
@@ -553,8 +555,9 @@ class Run:
             new: start the next edition of a finished tournament.
             accept_change: resume although an engine has changed.
             force: allow more concurrent games than processors.
+            reserves: reserves that other tournaments of this process share; None for those of the configuration.
         """
-        self.tournament = tournament
+        self.tournament, self._reserves = tournament, reserves
         self._on_event, self._slots, self._most = on_event, concurrency, max_games
         self._new, self._accept_change, self._force = new, accept_change, force
         self._stopping: Literal["", "finish", "now"] = ""
@@ -656,6 +659,7 @@ class Run:
                 accept_change=self._accept_change,
                 tell=self._tell,
                 check_stop=self._check,
+                reserves=self._reserves,
             )
             with opened as session:
                 screen = _Messages(self._tell)

@@ -20,7 +20,7 @@ from enginetour.formats.league import Move, Season, first_season, next_season
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.store.address import Address, results_of, workspace_of
 from enginetour.store.database import database_exists
-from enginetour.store.seasons import SeasonBook, Stage, newest_season, write_season
+from enginetour.store.seasons import SeasonBook, Stage, newest_season, seasons_of, write_season
 from enginetour.store.tournaments import Store
 from enginetour.tournament.api import Run, Tournament
 from enginetour.tournament.config.league import CrossTable, League, PlayoffTable, StagePlan, load_league
@@ -29,6 +29,7 @@ from enginetour.tournament.config.sections import listed_order
 from enginetour.tournament.executor import probe_executor
 from enginetour.tournament.plan import Plan, prepare
 from enginetour.tournament.probing import probe_all, refuse_unfit
+from enginetour.tournament.quality import Reserves
 from enginetour.tournament.scheduler import RunEnd
 
 
@@ -119,7 +120,7 @@ def _following(league: League, database: Address) -> tuple[int, Season]:
     if database_exists(database):
         with Store.open(database, create=False) as store:
             book = newest_season(store, league.name)
-            return (book.stored.number + 1, _next(league, book)) if book else (1, _first(league, store))
+            return (book.stored.number + 1, _next(league, store, book)) if book else (1, _first(league, store))
     if listed_order(league.section.start):
         raise InputRefused("list not found", place=league.at("league", "start"), step="create the list first")
     return 1, _first(league, None)
@@ -168,7 +169,7 @@ def look_ahead(league: League, database: Address) -> LeagueOutlook:
 
 
 def _first(league: League, store: Store | None) -> Season:
-    start, names = league.section.start, list(league.entrants)
+    start, names = league.section.start, league.members
     replacing = list(league.versions)
     if replacing:
         place = league.at("entrants", league.entrants[replacing[0]][1], "replaces")
@@ -197,24 +198,38 @@ def _by_list(league: League, store: Store | None, name: str, number: int | None)
         lines = lines_by_name(store, read_edition(store, name, number))
     except UsageRefused as refused:
         raise InputRefused(refused.what, place=place, step=refused.step) from None
-    if not set(lines).intersection(league.entrants):
+    if not set(lines).intersection(league.members):
         raise InputRefused(f"no entrant is in the list {name!r}", place=place)
     last = len(lines) + 1
-    return sorted(league.entrants, key=lambda each: lines[each].ordinal if each in lines else last)
+    return sorted(league.members, key=lambda each: lines[each].ordinal if each in lines else last)
 
 
-def _next(league: League, book: SeasonBook) -> Season:
+def _next(league: League, store: Store, book: SeasonBook) -> Season:
+    result = book.result()
+    playing = {name for table in result.tables for name in table} | set(book.season.waiting)
+    engines = [name for name in league.entrants if name in playing or name not in league.reserves]
+    suspended = _used(store, league.name)[1]  # they do not come back under their names
     try:
         return next_season(
             league.section.rules(),
             book.season,
-            book.result(),
-            list(league.entrants),
+            result,
+            [name for name in engines if name in playing or name not in suspended],
             versions=league.versions,
             ratings=league.ratings,
         )
     except ValueError as error:
         raise InputRefused(str(error), place=league.at("league", "divisions")) from None
+
+
+def _used(store: Store, league: str) -> tuple[set[str], set[str]]:
+    """Return all engines of the seasons so far, and those of them that left a division during a season."""
+    names, left = set[str](), set[str]()
+    for stored in seasons_of(store, league):
+        book = SeasonBook(store, stored)
+        names |= {*stored.season.engines, *(name for table in book.tables for name in table)}
+        left |= {name for stage in book.divisions for name in stage.departures}
+    return names | left, left
 
 
 # A run.
@@ -255,6 +270,7 @@ class LeagueRun:
     force: bool = False
     _stopping: str = ""
     _games: int = 0
+    _reserves: Reserves = field(default_factory=Reserves)
     _running: list[_Playing] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _over: SimpleQueue[tuple[_Playing, RunEnd | BaseException]] = field(default_factory=SimpleQueue)
@@ -284,13 +300,15 @@ class LeagueRun:
         return RunEnd.STOPPED
 
     def _playable(self) -> list[tuple[Stage, Config]] | None:
-        """Return the tournaments that can be played now; None if the league has no season."""
+        """Return the tournaments that can be played now; None if the league has no season. Find the free reserves."""
         if not database_exists(self.database):
             return None
         with Store.open(self.database, create=False) as store:
             book = newest_season(store, self.league.name)
             if book is None:
                 return None
+            used = _used(store, self.league.name)[0] if self.league.reserves else ()
+            self._reserves = Reserves(name for name in self.league.reserves if name not in used)
             return [(stage, stage_config(self.league, book, stage)) for stage in book.playable()]
 
     def _play_together(self, queue: list[tuple[Stage, Config]]) -> RunEnd:
@@ -340,6 +358,7 @@ class LeagueRun:
             max_games=None if self.max_games is None else self.max_games - self._games,
             accept_change=self.accept_change,
             force=self.force,
+            reserves=self._reserves,
         )
         weight = self.league.section.divisions[stage.number].share if stage.kind == "division" else 1.0
         playing = _Playing(stage, run, weight, threading.Thread(target=play, name=stage.label))

@@ -94,8 +94,8 @@ def plan_league(
     """
     configs = [_config(league, number) for number in range(len(league.section.divisions))]
     needed = sum(league.section.rules().sizes)
-    if len(league.entrants) < needed:
-        what = f"the divisions need {needed} engines (found {len(league.entrants)})"
+    if len(league.members) < needed:
+        what = f"the divisions need {needed} engines (found {len(league.members)})"
         raise UsageRefused(what, place=str(league.path), step="add entrants or reduce sizes")
     tiers = len(configs)
     tasks = [(number, number % tiers) for number in range(max(1, most // tiers) * tiers)]
@@ -126,8 +126,8 @@ def _models(
     qualifier, playoff = (
         league.config(1, StagePlan(kind, kind, 0, (), tables[kind])).make_format() for kind in ("qualifier", "playoff")
     )
-    ranked = sorted(league.entrants, key=lambda name: -league.ratings.get(name, -inf))
-    known = len(league.ratings) == len(league.entrants)
+    ranked = sorted(league.members, key=lambda name: -league.ratings.get(name, -inf))
+    known = league.ratings.keys() >= {*ranked}
     entrants = tuple(Entrant(name, rating=league.ratings.get(name) if known else None) for name in ranked)
     formats = tuple(config.make_format() for config in configs)
 

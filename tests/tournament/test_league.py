@@ -128,6 +128,40 @@ def test_playoffs_by_a_test_and_by_likelihood(tmp_path: Path) -> None:
         assert upper in book_of(folder).tables[0]
 
 
+def test_a_failing_engine_is_replaced_once(tmp_path: Path) -> None:
+    """A reserve takes the place of a failing engine in a division; both divisions share the reserves.
+
+    The failing engines do not come back in later seasons, and the reserve stays in its division.
+    """
+    path = league(tmp_path, "parallel = 2\nentries = 1", names=NAMES[:7])
+    (tmp_path / "suite.epd").write_text(BOOK.partition("\n")[0])
+    text = path.read_text()
+    for name in ("Bea", "Eve"):
+        protocol = "cecp" if name == "Bea" else "uci"
+        text = text.replace(scripted(name, protocol), scripted(name, protocol, "--fault", "crash", "--at", "2"))
+    text += "".join(f"{scripted(name, 'uci')}reserve = true\n" for name in ("Sub", "Two", "Tri"))
+    path.write_text(f"{text}\n[quality]\ncrashes = 0\n")
+    tour(tmp_path, "run", "league.toml")
+    first = book_of(tmp_path)
+    present = [name for table in first.tables for name in table]
+    assert len(present) == len(set(present)) == 6
+    assert {"Bea", "Eve"} == set(first.result().left)
+    reserves = set(present) & {"Sub", "Two", "Tri"}
+    assert reserves == {"Sub", "Two"}
+    assert "left: 1 crash in 1 game, limit 0 per 100" in tour(tmp_path, "season").stdout
+    for stage in first.divisions:
+        assert stage.log is not None
+        audited(stage.log)
+        games = {line.games for line in stage.standings if line.name in stage.ranked}
+        assert games == {2 * (stage.number + 1)}, "games against an engine that left do not count"
+    for number in (2, 3):
+        tour(tmp_path, "season", "next", "league.toml")
+        book = book_of(tmp_path)
+        assert book.stored.number == number
+        assert set(book.season.engines) == {*NAMES[:7], "Sub", "Two"} - {"Bea", "Eve"}
+        tour(tmp_path, "run", "league.toml")
+
+
 @pytest.mark.parametrize(
     ("rules", "divisions", "names", "line"),
     [

@@ -30,7 +30,7 @@ from enginetour.tournament.config.sections import (
     printable,
 )
 
-_SECTIONS = ("league", "play", "ratings", "notify", "report", "defaults", "entrants")
+_SECTIONS = ("league", "play", "quality", "ratings", "notify", "report", "defaults", "entrants")
 _SEEDS = 1 << 32  # larger than seeds that users choose, so that no season has the seed of another tournament
 _STAGE_SEEDS = 1 << 20  # distance of the seeds of two tournaments of a season; larger than their number
 
@@ -236,7 +236,7 @@ class League:
     Attributes:
         section: the section ``[league]``.
         base: the other sections, as a configuration.
-        entrants: each entrant by its name, with its position in the file.
+        entrants: each entrant and reserve by its name, with its position in the file.
         ratings: prior ratings of the entrants that have one.
     """
 
@@ -257,6 +257,16 @@ class League:
         return self.section.name
 
     @property
+    def members(self) -> list[str]:
+        """The entrants without the reserves, in the order of the file."""
+        return [name for name, (section, _) in self.entrants.items() if not section.reserve]
+
+    @property
+    def reserves(self) -> list[str]:
+        """The reserves, in the order in which they are used."""
+        return [name for name, (section, _) in self.entrants.items() if section.reserve]
+
+    @property
     def versions(self) -> dict[str, str]:
         """New versions of engines, and the names of their predecessors."""
         return {name: each.replaces for name, (each, _) in self.entrants.items() if each.replaces is not None}
@@ -267,13 +277,21 @@ class League:
         return f"{self.path}:{line}" if line else str(self.path)
 
     def config(self, season: int, stage: StagePlan) -> Config:
-        """Return the configuration of a tournament of a season. Raise InputRefused if an entrant is not in the file."""
+        """Return the configuration of a tournament of a season. Divisions have the reserves of the league.
+
+        Raise InputRefused if an entrant is not in the file.
+        """
         for name in stage.entrants:
             if name not in self.entrants:
                 what = f"{name!r} plays in season {season} but is not an entrant{suggest(name, self.entrants)}"
                 step = "add it again; engines leave a league at the end of a season"
                 raise InputRefused(what, place=str(self.path), step=step)
-        found = [self.entrants[name] for name in stage.entrants]
+        found = [
+            (self.entrants[name][0].model_copy(update={"reserve": False}), self.entrants[name][1])
+            for name in stage.entrants
+        ]
+        if stage.kind == "division":
+            found += [self.entrants[name] for name in self.reserves if name not in stage.entrants]
         place = self._place(stage)
         written: dict[tuple[str | int, ...], tuple[str | int, ...]] = {
             ("entrants", number): ("entrants", origin) for number, (_, origin) in enumerate(found)
