@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from enginetour.store.seasons import SeasonBook, newest_season, seasons_of
+from enginetour.store.tables import ENGINES, RATING_EVENTS
 from enginetour.store.tournaments import Store
 from enginetour.tournament.league import shares
 from tests.support.tournaments import BOOK, DIVISIONS, audited, league, read, scripted, tour
@@ -64,6 +66,25 @@ def test_two_seasons(tmp_path: Path) -> None:
     assert [len(one["table"]) for one in found["divisions"]] == [3, 3]
     assert read(tmp_path, "season", "show", "1")["season"] == 1
     assert "Mini, season 2" in tour(tmp_path, "season").stdout
+
+
+def test_a_new_version_inherits_the_rating(tmp_path: Path) -> None:
+    """A new version takes the place of its predecessor, and its Elo rating begins with that of the predecessor."""
+    path = league(tmp_path, names=NAMES[:6])
+    path.write_text(path.read_text() + '[ratings]\nsystems = ["elo"]\nelo = { inherit = true }\n')
+    text = path.read_text().replace(old := scripted("Ada", "uci"), f'{old}family = "ada"\n')
+    path.write_text(text)
+    tour(tmp_path, "run", "league.toml")
+    before = {row["name"]: row["rating"] for row in read(tmp_path, "ratings", "--all", "--system", "elo")["list"]}
+    path.write_text(text.replace("[ratings]", scripted("Zoe", "uci") + 'replaces = "Ada"\n[ratings]'))
+    told = tour(tmp_path, "season", "next", "league.toml").stdout
+    assert "new version of Ada" in told
+    tour(tmp_path, "run", "league.toml")
+    assert "Ada" not in book_of(tmp_path).season.engines
+    events = select(RATING_EVENTS.c.before).join(ENGINES, ENGINES.c.id == RATING_EVENTS.c.engine)
+    events = events.where(ENGINES.c.name == "Zoe", RATING_EVENTS.c.system == "elo").order_by(RATING_EVENTS.c.position)
+    first = book_of(tmp_path).store.database.scalar(events)
+    assert first == pytest.approx(before["Ada"], abs=0.01) != 1500
 
 
 def test_check_shows_what_comes(tmp_path: Path) -> None:

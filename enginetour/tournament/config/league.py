@@ -238,12 +238,15 @@ class League:
         base: the other sections, as a configuration.
         entrants: each entrant and reserve by its name, with its position in the file.
         ratings: prior ratings of the entrants that have one.
+        families: families of the entrants that have one.
+        play: settings ``[play]`` of the tables that change some of them, by the place of the table.
     """
 
     section: LeagueSection
     base: Config
     entrants: Mapping[str, tuple[EntrantSection, int]]
     ratings: Mapping[str, float]
+    families: Mapping[str, str]
     play: Mapping[tuple[str | int, ...], PlaySection]
 
     @property
@@ -286,10 +289,7 @@ class League:
                 what = f"{name!r} plays in season {season} but is not an entrant{suggest(name, self.entrants)}"
                 step = "add it again; engines leave a league at the end of a season"
                 raise InputRefused(what, place=str(self.path), step=step)
-        found = [
-            (self.entrants[name][0].model_copy(update={"reserve": False}), self.entrants[name][1])
-            for name in stage.entrants
-        ]
+        found = [(self._entering(name), self.entrants[name][1]) for name in stage.entrants]
         if stage.kind == "division":
             found += [self.entrants[name] for name in self.reserves if name not in stage.entrants]
         place = self._place(stage)
@@ -320,6 +320,12 @@ class League:
         anchor = {name: rating for name, rating in self.base.ratings.anchor.items() if name in stage.entrants}
         changes["ratings"] = self.base.ratings.model_copy(update={"anchor": anchor})
         return self.base.model_copy(update=changes)
+
+    def _entering(self, name: str) -> EntrantSection:
+        """Return an entrant. A new version has the family of its predecessor, from which it can inherit a rating."""
+        section = self.entrants[name][0]
+        family = section.family or self.families.get(section.replaces or "", "")
+        return section.model_copy(update={"reserve": False, "family": family})
 
     def _place(self, stage: StagePlan) -> tuple[str | int, ...]:
         """Return the keys of the table that describes a tournament."""
@@ -380,12 +386,14 @@ def load_league(path: Path, registry: Registry) -> League:
     rest |= {"tournament": tournament, "format": {"system": "roundrobin"}}
     anchor = rest.get("ratings", {}).get("anchor", {}) if isinstance(rest.get("ratings"), dict) else {}
     base = validated(path, text, rest, notices)
-    entrants, ratings = _entrants(base, registry)
+    entrants, ratings, families = _entrants(base, registry)
     for name in anchor:
         if name not in entrants:
             what = f"anchor {name!r} is not an entrant{suggest(name, entrants)}"
             raise InputRefused(what, place=at("ratings", "anchor", name))
-    league = League(section, base, entrants, ratings, dict(_plays(section, table.get("play", {}), path, text)))
+    league = League(
+        section, base, entrants, ratings, families, dict(_plays(section, table.get("play", {}), path, text))
+    )
     _check(league)
     return league
 
@@ -408,10 +416,13 @@ def _plays(section: LeagueSection, usual: Mapping[str, Any], path: Path, text: s
             raise validation_error(error, path, text, PlaySection, under=(*place, "play")) from None
 
 
-def _entrants(base: Config, registry: Registry) -> tuple[dict[str, tuple[EntrantSection, int]], dict[str, float]]:
-    """Return the entrants by name, one for each engine of a glob, and their ratings."""
+def _entrants(
+    base: Config, registry: Registry
+) -> tuple[dict[str, tuple[EntrantSection, int]], dict[str, float], dict[str, str]]:
+    """Return the entrants by name, one for each engine of a glob, with their ratings and families."""
     found: dict[str, tuple[EntrantSection, int]] = {}
     ratings: dict[str, float] = {}
+    families: dict[str, str] = {}
     for number, section in enumerate(base.entrants):
         place = base.at("entrants", number)
         for entry in engines_of(section, registry, base.path.resolve().parent, place):
@@ -424,6 +435,8 @@ def _entrants(base: Config, registry: Registry) -> tuple[dict[str, tuple[Entrant
             rating = section.rating if section.rating is not None else entry.rating
             if rating is not None:
                 ratings[name] = rating
+            if family := section.family or entry.family:
+                families[name] = family
     for name, (section, number) in found.items():
         if section.replaces == name:
             place = base.at("entrants", number, "replaces")
@@ -433,7 +446,7 @@ def _entrants(base: Config, registry: Registry) -> tuple[dict[str, tuple[Entrant
         if section.replaces is not None and heirs.count(section.replaces) > 1:
             place = base.at("entrants", number, "replaces")
             raise InputRefused(f"two entrants replace {section.replaces!r}", place=place, step="remove one replaces")
-    return found, ratings
+    return found, ratings, families
 
 
 def _check(league: League) -> None:
