@@ -109,11 +109,11 @@ def test_check_shows_what_comes(tmp_path: Path) -> None:
 
 
 def test_a_stopped_season_ends_like_any_other(tmp_path: Path) -> None:
-    """A season that is stopped after every few games has the tables of a season that was played at once."""
-    whole, often = tmp_path / "whole", tmp_path / "often"
-    for folder in (whole, often):
+    """A season has the same tables if it is stopped after every few games, or if its tournaments play together."""
+    whole, often, together = (tmp_path / name for name in ("whole", "often", "together"))
+    for folder in (whole, often, together):
         folder.mkdir()
-        league(folder, RULES.replace("parallel = 2", "parallel = 1"))
+        league(folder, RULES if folder is together else RULES.replace("parallel = 2", "parallel = 1"))
         (folder / "suite.epd").write_text(BOOK.partition("\n")[0])  # all games are draws
     tour(whole, "run", "league.toml")
     codes = Counter[int]()
@@ -121,6 +121,8 @@ def test_a_stopped_season_ends_like_any_other(tmp_path: Path) -> None:
         codes[tour(often, "run", "league.toml", "--max-games", "2", expect=None).returncode] += 1
     assert codes.keys() == {0, 8}
     assert tables(often) == tables(whole)
+    tour(together, "run", "league.toml")
+    assert tables(together) == tables(whole)
     with Store.open(often / "results" / "enginetour.db", create=False) as store:
         assert len(seasons_of(store)) == 1
 
