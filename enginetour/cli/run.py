@@ -92,6 +92,7 @@ def run(
         until=until,
         accept_change=accept_change,
         force=force,
+        strict=fail_on is not None,
     )
 
 

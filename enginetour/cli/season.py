@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from threading import Timer
 from time import time
@@ -20,10 +21,13 @@ from enginetour.store.address import Address, database_of
 if TYPE_CHECKING:
     from enginetour.tournament.league import LeagueRun
 
-_FAILED_CODE, _BLOCKED_CODE, _ENOUGH_CODE = 1, 4, 8
+_FAILED_CODE, _BLOCKED_CODE, _INCIDENTS_CODE, _ENOUGH_CODE = 1, 4, 6, 8
+_PROGRESS_GAMES = 10  # games between two lines about the progress
 # Events of a tournament that are printed.
 _RESULTS = frozenset({"game", "finished"})
-_MESSAGES = frozenset({"incident", "suspended", "withdrawn", "paused", "resumed", "disk-low", "trouble", "stopped"})
+_MESSAGES = frozenset(
+    {"started", "incident", "suspended", "withdrawn", "paused", "resumed", "disk-low", "trouble", "stopped"}
+)
 
 
 def play_league(
@@ -35,6 +39,7 @@ def play_league(
     until: float | None,
     accept_change: bool,
     force: bool,
+    strict: bool,
 ) -> int:
     """Start or resume the newest season of a league, and return the exit code.
 
@@ -46,6 +51,7 @@ def play_league(
         until: start no new games after this time (UTC seconds).
         accept_change: resume although an engine has changed.
         force: allow more concurrent games than processors.
+        strict: return code 6 if there were incidents in this run.
     """
     from enginetour.tournament.league import LeagueRun, read_league
 
@@ -55,10 +61,16 @@ def play_league(
     def tell(text: str) -> None:
         console.try_to(lambda: echo(text, err=True))
 
+    games, incidents = count(1), list[str]()
+
     def show(event: Mapping[str, object]) -> None:
         text = str(event["text"])
+        if event["event"] == "incident":
+            incidents.append(text)
         if event["event"] in _RESULTS:
             console.try_to(lambda: echo(text))
+            if event["event"] == "game" and next(games) % _PROGRESS_GAMES == 0:
+                console.try_to(lambda: echo(run.progress()))
         elif event["event"] in _MESSAGES:
             tell(text)
 
@@ -70,7 +82,8 @@ def play_league(
     signals.act = lambda: run.stop(now=signals.is_hard())
     with signals.noting(), nonblocking_output(lambda: bool(signals)):
         try:
-            return _play(run, console, signals, quote_command("season", "next", path, db=db), again, until)
+            code = _play(run, console, signals, quote_command("season", "next", path, db=db), again, until)
+            return _INCIDENTS_CODE if strict and incidents and code in (0, _ENOUGH_CODE) else code
         finally:
             discard_output()
 

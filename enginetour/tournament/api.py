@@ -31,7 +31,7 @@ from enginetour.reports import documents
 from enginetour.reports.forecast import prospect_of
 from enginetour.reports.games import game_row
 from enginetour.reports.pgn import common_tags, game_pgn
-from enginetour.reports.progress import status_json
+from enginetour.reports.progress import format_games, status_json
 from enginetour.reports.standings import standings_sheet
 from enginetour.store import models
 from enginetour.store.address import Address, database_of, existing_database, parse_address, results_of, workspace_of
@@ -583,6 +583,14 @@ class Run:
     def pgn(self) -> Path:
         """The PGN file with the games. Raise TourError if games have not begun."""
         return self._begun()[0].pgn.path
+
+    @property
+    def games(self) -> str:
+        """The numbers of finished and remaining games as text; "" if games have not begun."""
+        if self._made is None or self._scheduler is None:
+            return ""
+        scheduler = self._scheduler
+        return format_games(self._made.progress.done, scheduler.format.remaining(scheduler.state))
 
     def _begun(self) -> tuple[RecordedRun, Scheduler]:
         if self._made is None or self._scheduler is None:

@@ -280,6 +280,12 @@ class LeagueRun:
         """Number of concurrent games of all tournaments together."""
         return self.concurrency or self.league.base.play.concurrency
 
+    def progress(self) -> str:
+        """Return the numbers of finished and remaining games of the tournaments that play now."""
+        with self._lock:
+            parts = [f"{playing.stage.label} {playing.run.games}" for playing in self._running if playing.run.games]
+        return " · ".join([self.league.name, *parts])
+
     def stop(self, *, now: bool = False) -> None:
         """Start no new games. If `now` is true, also drop the games in progress. Other threads may call it."""
         with self._lock:
@@ -295,6 +301,8 @@ class LeagueRun:
                 begin_season(self.league, self.database, self.tell)
             elif not configs:
                 return RunEnd.FINISHED
+            elif self.max_games is not None and self._games >= self.max_games:
+                return RunEnd.ENOUGH
             elif (end := self._play_together(configs)) is not RunEnd.FINISHED:
                 return end
         return RunEnd.STOPPED

@@ -14,6 +14,7 @@ from enginetour.store.seasons import SeasonBook, newest_season, seasons_of
 from enginetour.store.tables import ENGINES, RATING_EVENTS
 from enginetour.store.tournaments import Store
 from enginetour.tournament.league import shares
+from tests.support.databases import pgn
 from tests.support.tournaments import BOOK, DIVISIONS, audited, league, read, scripted, tour
 
 NAMES = ("Ada", "Bea", "Cid", "Dot", "Eve", "Fay", "Gus", "Hal")
@@ -127,6 +128,18 @@ def test_a_stopped_season_ends_like_any_other(tmp_path: Path) -> None:
         assert len(seasons_of(store)) == 1
 
 
+def test_a_rating_list_decides_the_first_divisions(tmp_path: Path) -> None:
+    """The first season can begin in the order of a published list."""
+    path = league(tmp_path, 'start = "list:all"', names=NAMES[:6])
+    games = [(NAMES[at + 1], NAMES[at], "1-0") for at in range(5)] * 3  # the last of the file is the best
+    (tmp_path / "old.pgn").write_text(pgn(*games))
+    tour(tmp_path, "import", "old.pgn", "--name", "old")
+    tour(tmp_path, "lists", "define", "all")
+    tour(tmp_path, "publish", "all")
+    tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
+    assert book_of(tmp_path).season.divisions == (("Fay", "Eve", "Dot"), ("Cid", "Bea", "Ada"))
+
+
 def test_a_qualifier_decides_all_places(tmp_path: Path) -> None:
     """A first season can begin with a qualifier; the divisions are then its table in order."""
     league(tmp_path, 'start = "qualifier"', names=NAMES[:6])
@@ -164,13 +177,14 @@ def test_a_failing_engine_is_replaced_once(tmp_path: Path) -> None:
         text = text.replace(scripted(name, protocol), scripted(name, protocol, "--fault", "crash", "--at", "2"))
     text += "".join(f"{scripted(name, 'uci')}reserve = true\n" for name in ("Sub", "Two", "Tri"))
     path.write_text(f"{text}\n[quality]\ncrashes = 0\n")
-    tour(tmp_path, "run", "league.toml")
+    done = tour(tmp_path, "run", "league.toml", "--fail-on", "incidents", expect=None)
     first = book_of(tmp_path)
     present = [name for table in first.tables for name in table]
     assert len(present) == len(set(present)) == 6
     assert {"Bea", "Eve"} == set(first.result().left)
     reserves = set(present) & {"Sub", "Two", "Tri"}
     assert reserves == {"Sub", "Two"}
+    assert done.returncode == 6, "--fail-on incidents"
     assert "left: 1 crash in 1 game, limit 0 per 100" in tour(tmp_path, "season").stdout
     for stage in first.divisions:
         assert stage.log is not None
