@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from enginetour.model.game import Added, Entrant, GameVoided, Withdrawn
 from enginetour.reports.review.write import write_report
 from enginetour.store.log import TournamentLog
-from tests.support.databases import play_on, reported_played, spec
+from tests.support.databases import meddled, play_on, reported_played, spec
 
 NAMES = ("A", "B", "C", "D", "E")
 MANIFEST = Path("assets", "pages.json")
@@ -129,6 +129,22 @@ def test_only_pages_that_changed_are_written(tmp_path: Path) -> None:
     assert sorted(after) == [f"{number}.html" for number in range(1, 8)]
     assert kept == {f"{number}.html" for number in range(1, 6)}
     assert all(found.st_nlink == 1 for found in after.values())
+
+
+def test_a_game_that_has_lost_its_moves_has_no_page(tmp_path: Path) -> None:
+    """The other pages are written and kept as usual."""
+    store, log = reported_played(tmp_path / "t.db", NAMES, most=6)
+    with store:
+        meddled(tmp_path / "t.db", "DELETE FROM moves WHERE game = (SELECT id FROM games WHERE number = 3)")
+        for _ in range(2):
+            write_report(log, tmp_path / "report")
+            assert sorted(one.name for one in (tmp_path / "report" / "games").iterdir()) == [
+                f"{number}.html" for number in (1, 2, 4, 5, 6)
+            ]
+        play_on(log, 1)
+        write_report(log, tmp_path / "report")
+        write_report(log, tmp_path / "scratch")
+        assert contents(tmp_path / "report") == contents(tmp_path / "scratch")
 
 
 @pytest.mark.parametrize("stopped_at", [1, 2, 5, 9])
