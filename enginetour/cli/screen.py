@@ -263,7 +263,9 @@ def format_history(log: TournamentLog, *, most: int | None = None) -> str:
 
         order = rating_order(log, placed)
         return bubble.bubble_text(f"bubble history · {log.title}", format_.notes(state), placed, order, most=most)
-    text = render(standings.standings_sheet(f"standings · {log.title}", placed, log.odds_by_entrant()), width())
+    text = render(
+        standings.standings_sheet(f"standings · {log.title}", placed, log.odds_by_entrant(), log.withdrawals()), width()
+    )
     if test := sprt.current_test(format_, state):
         text += "\n" + render(
             sprt.sprt_sheet(f"test · {log.title}", *test, ended=format_.remaining(state)[1] == 0), width()

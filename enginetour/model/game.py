@@ -188,6 +188,24 @@ class StandingsRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """An entrant that was withdrawn or replaced, with the reason and the entrant that took its place, each "" if none.
+
+    JSON documents have the same keys.
+    """
+
+    name: str
+    why: str = ""
+    replacement: str = ""
+
+    @property
+    def note(self) -> str:
+        """The sentence below a table, or "" if the table shows everything: there is no reason and no replacement."""
+        more = [text for text in (self.why, self.replacement and f"replaced by {self.replacement}") if text]
+        return f"withdrawn: {self.name}, {'; '.join(more)}" if more else ""
+
+
+@dataclass(frozen=True, slots=True)
 class Opening:
     """The start of a game: a position and moves from it. `index` is its place in the book, from 1."""
 

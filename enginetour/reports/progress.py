@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import cached_property
 from operator import itemgetter
@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from enginetour.engines.machine import describe_load
-from enginetour.model.game import Game, Pairing, StandingsRow, format_fixed
+from enginetour.model.game import Game, Pairing, StandingsRow, Withdrawal, format_fixed
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of
 from enginetour.ratings.sequential import OPEN_GAMES, MatchTest
 from enginetour.reports import sprt
@@ -238,6 +238,7 @@ class Progress:
     elo: Mapping[str, tuple[float | None, float | None, float | None]] = field(default_factory=dict)
     incidents: dict[str, int] = field(default_factory=dict)
     endings: Counter[str] = field(default_factory=Counter)  # games that count, by termination
+    withdrawals: tuple[Withdrawal, ...] = ()
     live: dict[int, dict[str, Any]] = field(default_factory=dict)  # slot -> its game in progress
     numbered: int = 0  # the highest number of a game in the log
     warnings: tuple[str, ...] = ()  # properties of the machine that make its clocks unreliable
@@ -486,6 +487,7 @@ def format_status(found: Mapping[str, Any]) -> str:
 
         lines += map(safe_text, starts_lines(starts))
     lines += forecast_lines(found["forecast"]) if "forecast" in found else []
+    lines += [safe_text(Withdrawal(**one).note) for one in found.get("withdrawals", ())]
     lines += [safe_text(f"warning: {text}") for text in found.get("warnings", ())]
     return "\n".join(line for line in lines if line)
 
@@ -536,6 +538,7 @@ def recorded_progress(log: TournamentReader, format_: Any, state: Any) -> Progre
     picture.endings = log.endings()
     picture.done = picture.endings.total()
     picture.incidents = dict(incident_counts(log))
+    picture.withdrawals = log.withdrawals()
     return picture
 
 
@@ -556,6 +559,7 @@ def status_json(picture: Progress, state: str) -> dict[str, Any]:
         "playing": list(picture.live.values()),
         "incidents": sum(picture.incidents.values()),
         "endings": dict(picture.endings),
+        **({"withdrawals": [asdict(one) for one in picture.withdrawals]} if picture.withdrawals else {}),
         "warnings": [*filter(None, [picture.banner]), *picture.warnings, *(picture.starts or {}).get("warnings", ())],
         **({"stop_at": iso_timestamp(picture.stop_at)} if picture.stop_at is not None else {}),
         **({"starts": picture.starts} if picture.starts else {}),

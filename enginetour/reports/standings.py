@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from enginetour.formats.pairing.field import Field, Kind, Paired, Turn
 from enginetour.formats.pairing.standings import legend
 from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
-from enginetour.model.game import Note, StandingsRow
+from enginetour.model.game import Note, StandingsRow, Withdrawal
 from enginetour.model.task import ProbeResult
 from enginetour.reports.sheet import (
     NOTE_WIDTH,
@@ -55,10 +55,16 @@ def _format_quarters(value: float | None) -> str:
     return "-" * (value < 0) + f"{whole if whole or not quarters else ''}{_QUARTERS[quarters]}"
 
 
-def standings_sheet(title: str, placed: Sequence[StandingsRow], odds: Mapping[str, int] | None = None) -> Sheet:
+def standings_sheet(
+    title: str,
+    placed: Sequence[StandingsRow],
+    odds: Mapping[str, int] | None = None,
+    withdrawals: Iterable[Withdrawal] = (),
+) -> Sheet:
     """Return the standings with their tie-breaks and the status of each entrant.
 
-    `odds` counts the games of an entrant at time odds; its column is shown if it is not empty.
+    `odds` counts the games of an entrant at time odds; its column is shown if it is not empty. The notes contain the
+    reasons of `withdrawals`.
     """
     codes = list(dict.fromkeys(code for line in placed for code, _ in line.tiebreaks))
     byes = any(line.unplayed for line in placed)
@@ -86,7 +92,8 @@ def standings_sheet(title: str, placed: Sequence[StandingsRow], odds: Mapping[st
         }
         for line, own in zip(placed, values, strict=True)
     ]
-    return Sheet(title, tuple(columns), tuple(rows), (), (*([_BYES] if byes else []), *legend(codes)))
+    notes = (*([_BYES] if byes else []), *(one.note for one in withdrawals if one.note), *legend(codes))
+    return Sheet(title, tuple(columns), tuple(rows), (), notes)
 
 
 def crosstable_sheet(

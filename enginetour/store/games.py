@@ -33,6 +33,7 @@ from enginetour.model.game import (
     Replaced,
     SideRecord,
     Termination,
+    Withdrawal,
     Withdrawn,
     duration_ms,
 )
@@ -404,6 +405,17 @@ class TournamentReader:
         """Return the reasons of the entrants that were withdrawn or replaced, by name."""
         with self.database.reading() as connection:
             return self._gone(connection)
+
+    def withdrawals(self) -> tuple[Withdrawal, ...]:
+        """Return the entrants that were withdrawn or replaced, in the order of the log."""
+        rows = select(EVENTS.c.kind, EVENTS.c.payload).where(EVENTS.c.tournament == self.id)
+        rows = rows.where(EVENTS.c.kind.in_(["withdrawn", "replaced"])).order_by(EVENTS.c.position)
+        return tuple(
+            Withdrawal(payload["name"], payload["why"], "")
+            if kind == "withdrawn"
+            else Withdrawal(payload["old"], payload["why"], payload["entrant"]["name"])
+            for kind, payload in self.database.rows(rows)
+        )
 
     @property
     def extended_settings(self) -> dict[str, int]:

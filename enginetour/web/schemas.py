@@ -171,6 +171,15 @@ _ForecastTexts = make_type(
     "A forecast as the live page shows it.",
 )
 
+_Withdrawal = make_type(
+    "Withdrawal",
+    {
+        "name": about(str, "entrant that was withdrawn or replaced"),
+        "why": about(str, "the reason; empty: none was given"),
+        "replacement": about(str, "entrant that took its place; empty: none"),
+    },
+    "A withdrawal of an entrant.",
+)
 _PROGRESS = {
     "tournament": about(str, "title of the tournament"),
     "system": columns(TournamentEntry)["system"],
@@ -183,6 +192,7 @@ _PROGRESS = {
     "eta_range": about(list[float] | None, "estimated seconds for the fewest and for the most games; null: unknown"),
     "incidents": about(int, "number of incidents that are not only warnings"),
     "endings": about(dict[str, int], "number of games by termination"),
+    "withdrawals": if_any(list[_Withdrawal], "withdrawals, oldest first; missing: none"),  # type: ignore[valid-type]
     "warnings": about(list[str], "why clocks or ratings may be unreliable"),
     "stop_at": if_any(datetime, "time after which no game starts, UTC; missing: none"),
     "starts": if_any(Starts, "who starts where; missing: after round 1, without rounds, or in a live document"),
@@ -222,7 +232,11 @@ _Place = make_type(
 Standings = document(
     "Standings",
     "The standings.",
-    {"table": list_of(_Place, "entrants, best first"), "finished": about(bool, "true if no game remains")},
+    {
+        "table": list_of(_Place, "entrants, best first"),
+        "finished": about(bool, "true if no game remains"),
+        "withdrawals": if_any(list[_Withdrawal], "withdrawals, oldest first; missing: none"),  # type: ignore[valid-type]
+    },
 )
 CrosstableRow = make_type(
     "CrosstableRow",

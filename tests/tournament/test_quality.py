@@ -649,3 +649,17 @@ def test_an_entrant_that_becomes_a_reserve_stays(workspace: Path) -> None:
     told = tour(workspace, "run", path.name).stdout
     assert "Ada is a reserve in trial.toml but has started the tournament, so it stays in it" in told
     assert any(row["name"] == "Ada" for row in read(workspace, "standings")["table"])
+
+
+def test_the_reason_is_shown(workspace: Path) -> None:
+    """`standings`, `status`, their JSON documents and the report show why an engine was replaced, and by which one."""
+    path = written(workspace, more="\n[quality]\ncrashes = 0\n")
+    path.write_text(path.read_text().replace("write = false", "write = true"))
+    why = "1 crash in 1 game, limit 0 per 100"
+    shown = f"withdrawn: Bad, {why}; replaced by Spare"
+    assert shown in tour(workspace, "run", path.name).stdout
+    row = {"name": "Bad", "why": why, "replacement": "Spare"}
+    for words in (("standings",), ("status",)):
+        assert shown in " ".join(tour(workspace, *words).stdout.split())
+        assert read(workspace, *words)["withdrawals"] == [row]
+    assert shown in next(workspace.glob("results/**/index.html")).read_text()

@@ -16,7 +16,7 @@ from enginetour.formats.pairing.field import Field
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.formats.rounds import Rounds
 from enginetour.model.errors import UsageRefused
-from enginetour.model.game import Incident, Note, Outcome, StandingsRow
+from enginetour.model.game import Incident, Note, Outcome, StandingsRow, Withdrawal
 from enginetour.model.timecontrol import format_controls
 from enginetour.model.variants import STANDARD, VARIANTS, describe_start
 from enginetour.ratings.matrices import matrix_of
@@ -498,6 +498,7 @@ class TournamentReview:
     test: Sheet | None  # the table of a sequential test, or None without a test
     forecast: Sheet | None  # the forecast of the remaining games, or None
     standings: tuple[StandingsRow, ...]
+    withdrawals: tuple[Withdrawal, ...]
     odds: Mapping[str, int]
     ratings: RatingList
     crosstable: tuple[CrossRow[CrossGames], ...]
@@ -565,6 +566,7 @@ def review_tournament(
         test=sprt.sprt_sheet("test", *tested, ended=facts.finished) if tested else None,
         forecast=outlook,
         standings=placed,
+        withdrawals=log.withdrawals(),
         odds=log.odds_by_entrant(),
         ratings=found,
         crosstable=crosstable_rows(names, games),
