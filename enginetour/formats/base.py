@@ -8,7 +8,7 @@ from functools import reduce
 from importlib import import_module
 from math import floor
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 from pydantic import Field as Setting
@@ -33,6 +33,18 @@ class FormatState:
 
 
 S = TypeVar("S", bound=FormatState)
+
+
+@dataclass(frozen=True, slots=True)
+class Rest(Generic[S]):
+    """Remaining games that do not depend on results.
+
+    `completed` returns the state after them, from White's wins, draws and losses by (White, Black). Only the table of
+    this state has a meaning.
+    """
+
+    games: tuple[Pairing, ...]
+    completed: Callable[[Mapping[tuple[str, str], tuple[int, int, int]]], S]
 
 
 class Format(Protocol[S]):
@@ -72,6 +84,17 @@ class Format(Protocol[S]):
 
     def step(self, state: S, event: Event) -> S:
         """Return the state after one event of the log. Raises ValueError if the event is impossible in this state."""
+
+    def steps(self, state: S, events: Iterable[Event]) -> S:
+        """Return the state after several events, which is that of `step` for each of them in turn."""
+        return reduce(self.step, events, state)
+
+    def rest(self, _state: S) -> Rest[S] | None:
+        """Return all remaining games if no result changes them and the table needs only sums of results, or else None.
+
+        The default is None.
+        """
+        return None
 
     def remaining(self, state: S) -> tuple[int, int]:
         """Return the fewest and the most games that are still to be played."""
@@ -304,7 +327,7 @@ def make_format(name: str, options: Any, seed: int = 1) -> Format[Any]:
 
 def replay(format_: Format[S], entrants: tuple[Entrant, ...], events: Iterable[Event]) -> S:
     """Return the state after all events of a log; used to start, resume and audit a tournament."""
-    return reduce(format_.step, events, format_.start(entrants))
+    return format_.steps(format_.start(entrants), events)
 
 
 FEWEST = 2  # smallest number of entrants in a round

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from enginetour.formats.base import Format
+from enginetour.formats.base import Format, Rest
 from enginetour.formats.simulation import DavidsonModel, Population, SimulationModel, play_on
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant, Pairing
@@ -335,18 +335,25 @@ class Prospect:
         entrants = tuple(Entrant(line.name) for line in self.format.standings(self.state))
         known = len(self.format.notes(self.state))
         tally = _Tally(getattr(self.format, "departure", None))
+        rest = self.format.rest(self.state)
+        fixed = None if rest is None else _FixedRest.of(rest)
+        whole = self._seconds([rest.games]) if rest else 0.0
         for number in range(count or SIMULATIONS):
             drawn = self.belief.draw(seed, number)
             world = DavidsonModel(white=self.belief.white, nu=drawn.nu, odds=self.odds)
             population = Population(entrants, drawn.strengths, world, f"{seed}/{number}")
-            try:
-                rounds, last = play_on(self.format, self.state, population, partial(_check, going_on, number))
-            except _Ended:
-                break
-            tally.games.append(sum(map(len, rounds)))
+            if fixed is not None:
+                games, last, seconds = len(fixed.rest.games), fixed.rest.completed(fixed.results(population)), whole
+            else:
+                try:
+                    played, last = play_on(self.format, self.state, population, partial(_check, going_on, number))
+                except _Ended:
+                    break
+                rounds = [[game for game, _ in part] for part in played]
+                games, seconds = sum(map(len, rounds)), self._seconds(rounds)
+            tally.games.append(games)
             if self.lengths is not None:
-                seconds = sum(self.lengths.duration([game for game, _ in played], self.slots) for played in rounds)
-                tally.seconds.append(seconds * self.lengths.factor(tally.games[-1], drawn.luck))
+                tally.seconds.append(seconds * self.lengths.factor(games, drawn.luck))
             tally.add(self.format, last, known)
             if not going_on(number + 1):
                 break
@@ -355,6 +362,39 @@ class Prospect:
             what = f"the remaining games (found {fewest} to {most}) take too long to simulate"
             raise UsageRefused(what, place=self.tournament, step="use --simulations 20, which has no time limit")
         return tally.forecast(self, [entrant.name for entrant in entrants])
+
+    def _seconds(self, rounds: Sequence[Sequence[Pairing]]) -> float:
+        """Return the expected seconds of games that are offered round by round."""
+        return 0.0 if self.lengths is None else sum(self.lengths.duration(games, self.slots) for games in rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class _FixedRest:
+    """Remaining games that do not depend on results, with their numbers by White, Black and time odds.
+
+    The results of equal games are drawn together, which takes a hundredth of the time of single games.
+    """
+
+    rest: Rest[Any]
+    equal: Mapping[tuple[str, str, int], tuple[Pairing, int]]
+
+    @classmethod
+    def of(cls, rest: Rest[Any]) -> Self:
+        """Count the equal games."""
+        counts = Counter((game.white, game.black, game.handicap) for game in rest.games)
+        first = {(game.white, game.black, game.handicap): game for game in rest.games}
+        return cls(rest, {kind: (first[kind], count) for kind, count in counts.items()})
+
+    def results(self, population: Population) -> dict[tuple[str, str], tuple[int, int, int]]:
+        """Draw White's wins, draws and losses by (White, Black)."""
+        dice = np.random.default_rng([*population.seed.encode()])
+        chances = [population.world.chances(population.lead(game), 0.0) for game, _ in self.equal.values()]
+        drawn = dice.multinomial([count for _, count in self.equal.values()], chances)
+        found: dict[tuple[str, str], tuple[int, int, int]] = {}
+        for (white, black, _), (won, even, lost) in zip(self.equal, drawn.tolist(), strict=True):
+            old = found.get((white, black), (0, 0, 0))
+            found[white, black] = old[0] + won, old[1] + even, old[2] + lost
+        return found
 
 
 class _Tally:

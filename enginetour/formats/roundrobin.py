@@ -21,6 +21,7 @@ from enginetour.formats.base import (
     Format,
     FormatState,
     RatingHandicap,
+    Rest,
     check_present,
     listed,
     lists_as_tuples,
@@ -42,7 +43,7 @@ from enginetour.formats.pairing.schedule import (
     slide,
     window_size,
 )
-from enginetour.formats.pairing.standings import Codes, Grid, Scored, table, total, with_game
+from enginetour.formats.pairing.standings import Codes, Grid, Scored, table, total, with_game, with_results
 from enginetour.formats.pairing.tiebreaks import PlacementTerms
 from enginetour.model.errors import InputRefused, did_you_mean
 from enginetour.model.game import (
@@ -51,6 +52,7 @@ from enginetour.model.game import (
     Event,
     Extended,
     GameFinished,
+    GameKey,
     GameVoided,
     Outcome,
     Pairing,
@@ -202,6 +204,37 @@ class PairList(Format[ListState], ABC):
                 return self._joined(state, entrant, state.names.index(name), seeded=name in state.seeds)
             case Extended(grown):
                 return self._extended(state, dict(grown))
+
+    def steps(self, state: ListState, events: Iterable[Event]) -> ListState:
+        """Return the state after several events. Games that just count are recorded together, which is faster."""
+        results: dict[GameKey, Outcome] = {}
+        counts: dict[tuple[str, str], list[int]] = {}
+
+        def recorded() -> ListState:
+            if not results:
+                return state
+            grid = with_results(state.grid, {pair: (c[0], c[1], c[2]) for pair, c in counts.items()})
+            return replace(state, schedule=state.schedule.all_finished(results), grid=grid)
+
+        for event in events:
+            if isinstance(event, GameFinished) and event.outcome is not Outcome.VOID:
+                pairing, key = event.pairing, event.pairing.key
+                offered = None if key in results else state.schedule.scheduled(key)
+                if offered is not None and offered.white == pairing.white:
+                    results[key] = event.outcome
+                    found = counts.setdefault((pairing.white, pairing.black), [0, 0, 0])
+                    found[2 - event.outcome.half_points(white=True)] += 1
+                    continue
+            state = self.step(recorded(), event)
+            results, counts = {}, {}
+        return recorded()
+
+    def rest(self, state: ListState) -> Rest[ListState] | None:
+        """Return all unplayed games. With codes for the placement, the table also depends on single games: None."""
+        if self.options.placement:
+            return None
+        games = tuple(state.schedule.unfinished())
+        return Rest(games, lambda results: replace(state, grid=with_results(state.grid, results)))
 
     def remaining(self, state: ListState) -> tuple[int, int]:
         """Return the exact number of remaining games, as the lower and the upper bound."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp, log
+from math import exp, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.formats.forecast import Belief, GameLengths, Prospect, Quantiles, prior_ratings
+from enginetour.formats.roundrobin import PairList
 from enginetour.formats.simulation import DavidsonModel, Population, play_on
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing
@@ -146,12 +147,27 @@ def test_a_forecast_of_every_format_keeps_its_bounds(system: str, data: st.DataO
 
 
 def test_the_far_strongest_engine_wins() -> None:
-    """With certain strengths 1,000 Elo apart, the places are those of the strengths, in any order of entry."""
-    made = prospect("roundrobin", FOUR, sure(A=-1000.0, B=1000.0, C=0.0, D=2000.0)).forecast(20)
+    """With certain strengths 3,000 Elo apart, the places are those of the strengths, in any order of entry."""
+    made = prospect("roundrobin", FOUR, sure(A=-3000.0, B=3000.0, C=0.0, D=6000.0)).forecast(20)
     assert [one.name for one in made.entrants] == ["D", "B", "C", "A"]
     assert [one.places for one in made.entrants] == [{1: 1.0}, {2: 1.0}, {3: 1.0}, {4: 1.0}]
     assert made.entrants[0].wins == 1.0
     assert (made.games.p10, made.games.p90) == (6, 6)
+
+
+@pytest.mark.parametrize("system", ["roundrobin", "gauntlet"])
+def test_equal_games_can_be_drawn_together(system: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If results do not change the remaining games, the forecast is that of games that are played one by one."""
+    known = sure(A=60.0, B=30.0, C=0.0, D=-30.0)
+    together = prospect(system, FOUR, known, cycles=3).forecast(800)
+    monkeypatch.setattr(PairList, "rest", lambda self, state: None)
+    single = prospect(system, FOUR, known, cycles=3).forecast(800)
+    chances = [{one.name: one.places for one in made.entrants} for made in (together, single)]
+    for name in "ABCD":
+        for place in range(1, 5):
+            one, other = (found[name].get(place, 0.0) for found in chances)
+            assert abs(one - other) < 4 * sqrt(2 * 0.25 / 800)
+    assert together.games == single.games
 
 
 def test_the_next_engine_that_drops_out_of_a_bubble_is_the_weakest() -> None:

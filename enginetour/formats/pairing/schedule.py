@@ -170,6 +170,15 @@ class GameSchedule(NamedTuple):
         blocks, left = blocks[base - self.base :], self.left - 1
         return self._replace(played=played, left=left, front=front, reach=reach, blocks=blocks, base=base)
 
+    def all_finished(self, results: Mapping[GameKey, Outcome]) -> GameSchedule:
+        """Record the results of several games that count, as `finished` does for each of them."""
+        played, front = self.played.update(results), self.front
+        while front < len(self.games) and self.games[front].key in played:
+            front += 1
+        reach = min(len(self.games), self.reach + len(results))
+        left = self.left - len(results)
+        return self._replace(played=played, left=left, front=front, reach=reach)._in_blocks()
+
     def _blocks_without(self, place: int) -> tuple[tuple[Pairing, ...], ...]:
         number = place // _BLOCK - self.base
         if not 0 <= number < len(self.blocks):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated, Generic, TypeVar
@@ -57,6 +57,18 @@ def with_game(grid: Grid, game: Scored, sign: int = 1) -> Grid:
         new = Tally(old.half_points + sign * points, old.games + sign, old.wins + sign * (points == 2))
         grid = grid.set(name, row.set(other, new))
     return grid
+
+
+def with_results(grid: Grid, results: Mapping[tuple[str, str], tuple[int, int, int]]) -> Grid:
+    """Return the grid with several games: White's wins, draws and losses by (White, Black)."""
+    rows = {name: dict(row) for name, row in grid.items()}
+    for (white, black), (won, drawn, lost) in results.items():
+        games = won + drawn + lost
+        for name, other, wins, losses in ((white, black, won, lost), (black, white, lost, won)):
+            old = rows.setdefault(name, {}).get(other, NOTHING)
+            half_points = old.half_points + games + wins - losses
+            rows[name][other] = Tally(half_points, old.games + games, old.wins + wins)
+    return Map({name: Map(row) for name, row in rows.items()})
 
 
 def cross(games: Iterable[Scored]) -> Grid:

@@ -10,7 +10,6 @@ from dataclasses import astuple, dataclass
 from itertools import pairwise
 from typing import Any
 
-from enginetour.formats.forecast import SIMULATIONS
 from enginetour.formats.league import Move
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import StandingsRow
@@ -27,7 +26,8 @@ from enginetour.store.tournaments import Store
 
 # What is known about each tournament. It only changes with its log, so a site keeps it for the next time.
 
-_SIMULATED = 40_000  # games; simulations of a forecast together play about this number, which takes two seconds
+_SIMULATIONS = 100  # of a forecast; all of them take 0.1 s for a round robin, of which only sums are simulated
+_SIMULATED = 20_000  # games; if they are simulated one by one, all simulations together play at most this number
 
 
 class Facts:
@@ -64,7 +64,9 @@ def _facts_of(log: TournamentReader) -> dict[str, Any]:
     format_, state = fold(log)
     result = StageResult.of(format_, state)
     forecast = None
-    count = min(SIMULATIONS, _SIMULATED // max(1, result.remaining[1]))
+    count = _SIMULATIONS
+    if format_.rest(state) is None:
+        count = min(count, _SIMULATED // max(1, result.remaining[1]))
     if not result.is_finished and count >= FEWEST:
         with suppress(UsageRefused):
             forecast = prospect_at(log, format_, state).forecast(count).to_json()
