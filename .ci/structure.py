@@ -27,6 +27,7 @@ WIDE = {
     "enginetour.formats.pairing.criteria": "each criterion of the Gotha weights is a name",
     "enginetour.formats.pairing.draw": "the steps from weights to a round",
     "enginetour.formats.pairing.gorounds": "what the older Go systems share",
+    "enginetour.formats.pairing.standings": "tables, crosstables and the sums of results in them",
     "enginetour.formats.simulation": "simulated engines, one simulated tournament, and the comparison of many",
     "enginetour.interop.files": "a family of small functions that read and replace files",
     "enginetour.model.errors": "the tree of errors",
