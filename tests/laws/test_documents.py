@@ -146,6 +146,8 @@ CASES = {
         "replace 'Wren 2' wren6": "replace OLD ENGINE",
         "void 1 --why test": "void GAME",
         "crosstable": "crosstable",
+        "standings": "standings",
+        "status": "status",
     },
     "running": {
         "status": "status",

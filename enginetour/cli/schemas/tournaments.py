@@ -248,11 +248,13 @@ DOCUMENTS: Mapping[str, type[BaseModel]] = {
     ),
     **dict.fromkeys(("season", "season show"), _Season),
     "standings": shared.Standings,
-    "standings FILE": make_type(
+    "standings FILE": document(
         "FileStandings",
-        {"notes": about(list[str], "how the table was computed")},
         "The standings of a file of another program.",
-        shared.Standings,
+        {
+            **columns(shared.Standings, "table finished"),
+            "notes": about(list[str], "how the table was computed"),
+        },
     ),
     "standings --engines": document(
         "EngineFigures",
