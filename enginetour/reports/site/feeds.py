@@ -15,6 +15,7 @@ from enginetour.reports.site.league import LeagueReview, Played, SeasonReview
 from enginetour.store.games import GameLine
 
 ENTRIES = 100  # entries of a feed
+_LONGEST_TEXT = 500  # characters of the reason why a game ended
 ATOM, JSON_FEED = "feed.xml", "feed.json"
 
 
@@ -70,7 +71,7 @@ def feed_entries(review: LeagueReview, games: Sequence[NewGame]) -> list[Entry]:
 def _game_entry(review: LeagueReview, new: NewGame) -> Entry:
     line, log = new.line, new.played.log
     title = f"{line.white} – {line.black} {new.result}"
-    text = f"{log.title}, game {line.number}: {line.how}."
+    text = f"{log.title}, game {line.number}: {line.how[:_LONGEST_TEXT]}."
     return Entry(_identity(review, log.title, line.number), title, text, new.address, line.ended_unix)
 
 

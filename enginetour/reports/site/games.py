@@ -33,6 +33,7 @@ GAMES_A_SCRIPT, LINES_A_SCRIPT = 100, 2000
 MOST_BYTES = 1_900_000  # bytes of a script
 _COLUMNS = tuple(map(MoveMade._fields.index, ("uci", "san", "elapsed_ms", "clock_ms", "score", "depth", "book", "pv")))
 _LINES = 7  # place of the lines that engines expected in `_COLUMNS`
+_LONGEST_TEXT = 500  # characters of a text of an engine, user or book
 _LEVEL = 6  # of compression; level 9 takes twice the time and makes scripts smaller by 3 % (measured)
 _RESULTS = {Outcome.WHITE: "1", Outcome.DRAW: "=", Outcome.BLACK: "0", Outcome.VOID: "*"}
 
@@ -117,6 +118,8 @@ _CLEANED = Texts[str](safe_text)
 
 
 def _clean(text: str) -> str:
+    if len(text) > _LONGEST_TEXT:
+        text = f"{text[:_LONGEST_TEXT]}…"
     return text if text.isascii() and text.isprintable() else _CLEANED[text]
 
 

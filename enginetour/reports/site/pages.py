@@ -25,6 +25,7 @@ from enginetour.reports.site.league import LeagueReview, Place, Played, Results,
 from enginetour.store.seasons import Stage
 
 _NEWEST = 20  # games on the first page
+_MOST_MATCHUPS = 3_000  # two engines each, that are listed or linked; with more of them, a page would exceed 2 MB
 _ZONES = {"promotion": "good", "relegation": "bad"}
 Cell = str | int | Markup | None
 
@@ -266,6 +267,7 @@ class _Pages:
     def _crosstable(self, one: Played, names: Sequence[str], here: str) -> Markup:
         """Return the crosstable; each cell is a link to its games."""
         found = one.cross_results
+        is_linked = len(one.facts["counts"]) <= _MOST_MATCHUPS
         heads = "".join(
             f'<th scope="col" title="{escape(safe_text(name))}">{number}</th>' for number, name in enumerate(names, 1)
         )
@@ -276,7 +278,9 @@ class _Pages:
             for results in own.values():
                 total = sum_results(total, results)
             cells = [
-                '<td class="self"></td>' if name == other else self._cross_cell(one, name, other, own.get(other), here)
+                '<td class="self"></td>'
+                if name == other
+                else self._cross_cell(one, name, other, own.get(other), here, is_linked=is_linked)
                 for other in names
             ]
             lines.append(
@@ -288,14 +292,21 @@ class _Pages:
         kind = "cross" + " many" * (len(names) > 3) + " most" * (len(names) > 14)
         return scroll_box(head, "\n".join(lines), "crosstable", kind)
 
-    def _cross_cell(self, one: Played, name: str, other: str, results: Results | None, here: str) -> str:
+    def _cross_cell(
+        self, one: Played, name: str, other: str, results: Results | None, here: str, *, is_linked: bool
+    ) -> str:
         if results is None or not sum(results):
             return "<td></td>"
         look = ' class="p"' if results[0] > results[2] else ' class="m"' if results[0] < results[2] else ""
-        return f"<td{look}>{self._games_link(here, _score(results), of=one.log.slug, one=name, other=other)}</td>"
+        text = escape(_score(results))
+        if is_linked:
+            text = self._games_link(here, text, of=one.log.slug, one=name, other=other)
+        return f"<td{look}>{text}</td>"
 
-    def _matchups(self, one: Played, names: Sequence[str], here: str) -> Markup:
-        """Return the results of every two engines."""
+    def _matchups(self, one: Played, names: Sequence[str], here: str) -> Markup | None:
+        """Return the results of every two engines, or None if there are too many of them."""
+        if len(one.facts["counts"]) > _MOST_MATCHUPS:
+            return None
         heads = (
             ("engine", ""),
             ("opponent", "name"),

@@ -167,6 +167,20 @@ def test_a_site_that_grew_is_the_site_from_scratch(tmp_path: Path) -> None:
     assert list(broken_links(target)) == []
 
 
+def test_scripts_have_a_largest_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Games that do not fit into a script are written without the lines of engines, or not at all."""
+    league_played(tmp_path / "db", NAMES[:4])
+    largest = [2_000_000]
+    for place in range(3):
+        most = 100 if place == 2 else largest[-1]
+        monkeypatch.setattr(games, "MOST_BYTES", most - 1)
+        target = tmp_path / f"site{place}"
+        written(tmp_path / "db", target)
+        largest.append(max(path.stat().st_size for path in (target / "games").rglob("*.js")))
+        assert largest[-1] < most
+    assert unpacked(next((target / "games").rglob("*.js"))) == []
+
+
 def test_hostile_names(tmp_path: Path) -> None:
     """Names with markup, paths and control characters are texts on the pages, and files stay in the directory."""
     league, target = '../<b>"L&', tmp_path / "inside" / "site"
@@ -232,7 +246,7 @@ def test_files_of_others_stay(tmp_path: Path) -> None:
     assert (target / "seasons" / "2.html").read_text() == "mine"
 
 
-@pytest.mark.parametrize("files", [["notes.txt"], ["index.html"], ["assets/site.json"]])
+@pytest.mark.parametrize("files", [["notes.txt"], ["index.html"], ["assets/site.json.gz"]])
 def test_other_directories_are_refused(tmp_path: Path, files: list[str]) -> None:
     """A directory that is not empty and not a site is one line, and nothing is written."""
     league_played(tmp_path / "db", NAMES[:4])

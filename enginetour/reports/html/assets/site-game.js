@@ -54,9 +54,11 @@
     const number = game.first + Math.floor((ply + (game.whiteBegins ? 0 : 1)) / 2);
     return `${number}${isWhite(game, ply) ? "." : "…"}`;
   };
+  // As `format_score` in reports/pgn.py: a mate in n moves has the score 32000 - n.
   const formatScore = (score) => {
-    if (Math.abs(score) > 30000) return `${score > 0 ? "+" : "-"}M${32000 - Math.abs(score)}`;
-    return (score < 0 ? "-" : "+") + (Math.abs(score) / 100).toFixed(2);
+    const size = Math.abs(score);
+    const text = size >= 31000 && size <= 32000 ? `M${32000 - size}` : (Math.min(size, 100000) / 100).toFixed(2);
+    return (score < 0 ? "-" : "+") + text;
   };
   const formatTime = (ms) => {
     if (ms < 60000) return (ms / 1000).toFixed(2);
