@@ -399,11 +399,6 @@ class TournamentReader:
     def gone(self) -> set[str]:
         """Names of entrants that were withdrawn or replaced."""
         with self.database.reading() as connection:
-            return set(self._gone(connection))
-
-    def departures(self) -> dict[str, str]:
-        """Return the reasons of the entrants that were withdrawn or replaced, by name."""
-        with self.database.reading() as connection:
             return self._gone(connection)
 
     def withdrawals(self) -> tuple[Withdrawal, ...]:
@@ -465,15 +460,15 @@ class TournamentReader:
         rows = rows.where(GAMES.c.tournament == self.id).order_by(GAMES.c.number, INCIDENTS.c.ordinal)
         return [(row.number, codecs.incident_of(row)) for row in self.database.rows(rows)]
 
-    def _gone(self, connection: Connection) -> dict[str, str]:
+    def _gone(self, connection: Connection) -> set[str]:
         rows = select(EVENTS.c.kind, EVENTS.c.payload).where(EVENTS.c.tournament == self.id)
-        left: dict[str, str] = {}
+        left: set[str] = set()
         for row in connection.execute(rows.where(EVENTS.c.kind.in_(["withdrawn", "replaced"]))):
             payload = row.payload
             if row.kind == "withdrawn":
-                left[payload["name"]] = payload["why"]
+                left.add(payload["name"])
             elif payload["entrant"]["name"] != payload["old"]:
-                left[payload["old"]] = payload["why"]
+                left.add(payload["old"])
         return left
 
     def _of_key(self, key: GameKey) -> tuple[Any, ...]:

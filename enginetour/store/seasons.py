@@ -191,7 +191,8 @@ class Stage:
     @cached_property
     def departures(self) -> dict[str, str]:
         """The engines that left the tournament, with the reasons."""
-        return {} if self.log is None else self.log.departures()
+        found = () if self.log is None else self.log.withdrawals()
+        return {one.name: one.why for one in found if one.replacement != one.name}
 
     @property
     def ranked(self) -> tuple[str, ...]:
