@@ -16,12 +16,13 @@ import pytest
 from click.testing import CliRunner
 
 from enginetour.cli.main import cli
+from enginetour.formats.league import Rules, first_season
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameVoided
 from enginetour.reports.site import games, pages, write
 from enginetour.reports.site.write import MANIFEST, write_site
 from enginetour.store.address import slug_of
-from enginetour.store.seasons import seasons_of
+from enginetour.store.seasons import seasons_of, write_season
 from enginetour.store.tournaments import Store
 from tests.support.databases import Page, leads_away, league_played, play_on, runs_strange
 
@@ -76,7 +77,7 @@ def all_games(target: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the games in the scripts by tournament."""
     return {
         folder.name: [game for path in sorted(folder.iterdir()) for game in unpacked(path)]
-        for folder in sorted((target / "games").iterdir())
+        for folder in sorted((target / "games").glob("*"))
     }
 
 
@@ -297,3 +298,16 @@ def test_the_command(tmp_path: Path) -> None:
         found = run.invoke(cli, ["site", "--db", str(tmp_path / "results.db"), *words])
         assert isinstance(found.exception, UsageRefused)
         assert line in str(found.exception)
+
+
+@pytest.mark.parametrize("qualifier", [False, True])
+def test_a_league_before_its_first_game(tmp_path: Path, *, qualifier: bool) -> None:
+    """A league that has not begun has a site with its divisions, or with the qualifier that decides them."""
+    rules = Rules(("Premier", "First"), (2, 2), (1,), (0,))
+    with Store.open(tmp_path / "db") as store:
+        write_season(store, "Mini", 1, {}, rules, first_season(rules, NAMES[:5], qualifier=qualifier))
+    as_from_scratch(tmp_path / "db", tmp_path / "site")
+    assert list(broken_links(tmp_path / "site")) == []
+    said = Page((tmp_path / "site/seasons/1.html").read_text()).said
+    assert "not begun" in said
+    assert ("Qualifier" in said) == qualifier
