@@ -29,7 +29,7 @@ from enginetour.reports.html.game import (
 from enginetour.reports.sheet import Texts, safe_text
 from enginetour.store.games import StoredGame, TournamentReader, game_openings
 
-GAMES_A_SCRIPT, LINES_A_SCRIPT = 100, 2000
+GAMES_A_SCRIPT, LINES_A_SCRIPT = 100, 1000
 MOST_BYTES = 1_900_000  # bytes of a script
 _COLUMNS = tuple(map(MoveMade._fields.index, ("uci", "san", "elapsed_ms", "clock_ms", "score", "depth", "book", "pv")))
 _LINES = 7  # place of the lines that engines expected in `_COLUMNS`

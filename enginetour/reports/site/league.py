@@ -107,9 +107,8 @@ class Played:
         """Return wins, draws and losses of White by (White, Black)."""
         return {(white, black): (wins, draws, losses) for white, black, wins, draws, losses in self.facts["counts"]}
 
-    @property
     def cross_results(self) -> dict[str, dict[str, Results]]:
-        """Wins, draws and losses of each engine against each opponent."""
+        """Return wins, draws and losses of each engine against each opponent."""
         found: dict[str, dict[str, Results]] = defaultdict(dict)
         for (white, black), (wins, draws, losses) in self.counts().items():
             for one, other, own in ((white, black, (wins, draws, losses)), (black, white, (losses, draws, wins))):

@@ -93,6 +93,7 @@ class _Pages:
     def __init__(self, review: LeagueReview, site: Site, games: Sequence[NewGame]) -> None:
         self.review, self.site, self.newest = review, site, games
         self.places = review.places
+        self.cross = {one.log.slug: one.cross_results() for one in review.played}
 
     def _render(self, template: str, here: str, **rows: object) -> str:
         rows |= {"atom": self.site.link(ATOM, here), "json_feed": self.site.link(JSON_FEED, here)}
@@ -266,7 +267,7 @@ class _Pages:
 
     def _crosstable(self, one: Played, names: Sequence[str], here: str) -> Markup:
         """Return the crosstable; each cell is a link to its games."""
-        found = one.cross_results
+        found = self.cross[one.log.slug]
         is_linked = len(one.facts["counts"]) <= _MOST_MATCHUPS
         heads = "".join(
             f'<th scope="col" title="{escape(safe_text(name))}">{number}</th>' for number, name in enumerate(names, 1)
@@ -316,7 +317,7 @@ class _Pages:
             ("lost", "n wide"),
             ("score", "n"),
         )
-        found, rows = one.cross_results, []
+        found, rows = self.cross[one.log.slug], []
         for number, name in enumerate(names):
             for other in names[number + 1 :]:
                 if results := found.get(name, {}).get(other):
@@ -387,7 +388,7 @@ class _Pages:
         """Return the results against each opponent in all seasons, the best rated first."""
         found: dict[str, Results] = {}
         for one in self.review.played:
-            for other, results in one.cross_results.get(name, {}).items():
+            for other, results in self.cross[one.log.slug].get(name, {}).items():
                 found[other] = sum_results(found.get(other, (0, 0, 0)), results)
         heads = (
             ("opponent", ""),
@@ -412,7 +413,7 @@ class _Pages:
     def _lines_of(self, name: str, here: str) -> Iterator[tuple[Markup, Markup]]:
         """Yield a link to each tournament of an engine and its line of the crosstable."""
         for one in self.review.played:
-            own = one.cross_results.get(name)
+            own = self.cross[one.log.slug].get(name)
             if own:
                 order = [str(row[1]) for row in one.facts["standings"] if row[1] in own]
                 parts = [

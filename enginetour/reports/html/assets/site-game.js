@@ -178,7 +178,7 @@
     fill(game, tournament);
     await load("assets/board.js");
   };
-  window.addEventListener("hashchange", () => location.reload());
+  window.addEventListener("hashchange", () => location.hash.includes("/") && location.reload());
   begin().catch((error) => {
     byId("problem").textContent = error.message;
     byId("problem").hidden = false;

@@ -167,6 +167,7 @@
     const engines = new Map(Object.entries(names.engines).map(([name, slug]) => [slug, name]));
     if (given.get("t")) scope.value = given.get("t");
     else if (given.get("a") && seasons.length > 1) scope.value = ALL;
+    if (!scope.value) scope.selectedIndex = 0;
     await change();
     byId("one").value = engines.get(given.get("a")) || "";
     byId("other").value = engines.get(given.get("b")) || "";
@@ -188,6 +189,6 @@
   };
   byId("back").addEventListener("click", () => turn(-PAGE));
   byId("next").addEventListener("click", () => turn(PAGE));
-  window.addEventListener("hashchange", () => location.reload());
+  window.addEventListener("hashchange", () => location.hash.includes("=") && location.reload());
   begin().catch(failed);
 })();
