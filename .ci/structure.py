@@ -73,7 +73,6 @@ SINGLE = {
     "enginetour.formats.information": "a format, loaded by its name",
     "enginetour.formats.leagueplan": "simulated seasons, without processes and files",
     "enginetour.formats.match": "a format, loaded by its name",
-    "enginetour.formats.roundrobin": "a format, loaded by its name",
     "enginetour.interop.bubblecase": "a file format",
     "enginetour.interop.h9": "a file format",
     "enginetour.interop.pairers": "what pairing another program's event means, without options and output",

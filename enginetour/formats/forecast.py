@@ -336,7 +336,7 @@ class Prospect:
         known = len(self.format.notes(self.state))
         tally = _Tally(getattr(self.format, "departure", None))
         rest = self.format.rest(self.state)
-        fixed = None if rest is None else _FixedRest.of(rest)
+        fixed = None if rest is None else FixedRest.of(rest)
         whole = self._seconds([rest.games]) if rest else 0.0
         for number in range(count or SIMULATIONS):
             drawn = self.belief.draw(seed, number)
@@ -369,7 +369,7 @@ class Prospect:
 
 
 @dataclass(frozen=True, slots=True)
-class _FixedRest:
+class FixedRest:
     """Remaining games that do not depend on results, with their numbers by White, Black and time odds.
 
     The results of equal games are drawn together, which takes a hundredth of the time of single games.

@@ -6,19 +6,15 @@ mean of a division. The other engines do not change.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
-from typing import Any
-
-import numpy as np
+from typing import Any, cast
 
 from enginetour.formats.base import Format
+from enginetour.formats.forecast import FixedRest
 from enginetour.formats.league import Rules, Season, SeasonResult, first_season, next_season, playoff_pairs
-from enginetour.formats.pairing.field import Dice
-from enginetour.formats.roundrobin import RoundRobin
 from enginetour.formats.simulation import Population, play_on
 from enginetour.model.game import Entrant
 
@@ -108,11 +104,15 @@ class LeagueModel:
 
 
 @lru_cache(maxsize=64)
-def _games_by_place(format_: RoundRobin, count: int) -> Counter[tuple[int, int]]:
-    """Return the numbers of games of White and Black, by their places in the starting list."""
-    names = {str(place): place for place in range(count)}
-    schedule = format_.start(tuple(map(Entrant, names))).schedule
-    return Counter((names[game.white], names[game.black]) for game in schedule.games)
+def _fixed_games(format_: Any, count: int) -> FixedRest | None:
+    """Return the games between entrants named by their places in the starting list.
+
+    Return None if results change the games. `format_` is a format.
+    """
+    if getattr(getattr(format_, "options", None), "handicap", None) is not None:  # it depends on the ratings
+        return None
+    rest = format_.rest(format_.start(tuple(Entrant(str(place)) for place in range(count))))
+    return None if rest is None else FixedRest.of(rest)
 
 
 class _Play:
@@ -134,25 +134,19 @@ class _Play:
     def table(self, format_: Format[Any], engines: Sequence[str]) -> tuple[tuple[str, ...], int]:
         """Return the table of a tournament, best first, and the number of its games.
 
-        The pairs of a round robin do not depend on results, so the points of each pair are drawn at once. This is much
-        faster for thousands of games; engines with equal points are then in starting order.
+        If no result changes the games, the results of equal games are drawn together. This is much faster for thousands
+        of games.
         """
-        if isinstance(format_, RoundRobin):
-            return self._round_robin(format_, engines)
+        base, fixed = self.model.population, _fixed_games(cast("Any", format_), len(engines))
+        if fixed is not None:
+            self.check()
+            strengths = {str(place): self.strengths[name] for place, name in enumerate(engines)}
+            seed = f"{base.seed}:{self.number}:{','.join(engines)}"
+            results = fixed.results(Population((), strengths, base.world, seed))
+            lines = format_.standings(fixed.rest.completed(results))
+            return tuple(engines[int(line.name)] for line in lines), len(fixed.rest.games)
         state, games = self._played(format_, engines)
         return tuple(line.name for line in format_.standings(state)), games
-
-    def _round_robin(self, format_: RoundRobin, engines: Sequence[str]) -> tuple[tuple[str, ...], int]:
-        self.check()
-        counts, world = _games_by_place(format_, len(engines)), self.model.population.world
-        seed = Dice(self.model.population.seed, self.number, *engines).below(1 << 63)
-        dice, points = np.random.default_rng(seed), dict.fromkeys(engines, 0)
-        for (first, second), games in counts.items():
-            white, black = engines[first], engines[second]
-            won, drawn, lost = dice.multinomial(games, world.chances(self.strengths[white], self.strengths[black]))
-            points[white] += 2 * won + drawn
-            points[black] += 2 * lost + drawn
-        return tuple(sorted(engines, key=lambda name: -points[name])), counts.total()
 
     def matches(self, tables: Sequence[Sequence[str]], border: int) -> list[tuple[str, str, bool]]:
         """Play the playoffs at a border."""

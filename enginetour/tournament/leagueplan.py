@@ -5,14 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from math import inf
 from statistics import fmean, median
 from typing import Any
 
 from enginetour.formats.leagueplan import LeagueModel, SimulatedLeague
-from enginetour.formats.simulation import SimulationModel, middle_80, population_of
+from enginetour.formats.simulation import Population, SimulationModel, middle_80, population_of
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant
 from enginetour.model.timecontrol import TimeControl, expected_seconds
@@ -101,7 +101,8 @@ def plan_league(
     tasks = [(number, number % tiers) for number in range(max(1, most // tiers) * tiers)]
     found: dict[int, list[SimulatedLeague]] = {tier: [] for tier in range(tiers)}
     begun, deadline = time.monotonic(), time.monotonic() + limit
-    for tier, course in _simulated(_models(league, configs, seasons, world, seed), tasks, processes, deadline):
+    simulation = _Simulation(_model(league, configs, seasons), world, seed, deadline)
+    for tier, course in _simulated(simulation, tasks, processes):
         if course is not None:
             found[tier].append(course)
         done = sum(map(len, found.values()))
@@ -117,10 +118,8 @@ def _config(league: League, number: int) -> Config:
     return league.config(1, StagePlan("division", division.name, number, (), division.format))
 
 
-def _models(
-    league: League, configs: Sequence[Config], seasons: int, world: SimulationModel, seed: int
-) -> Callable[[int], LeagueModel]:
-    """Return a function that makes the model of a simulation from its number."""
+def _model(league: League, configs: Sequence[Config], seasons: int) -> LeagueModel:
+    """Return the model of the league, with entrants in the order of their ratings and without strengths."""
     section = league.section
     tables = {"qualifier": section.qualifier.format, "playoff": (section.playoff or PlayoffTable()).format()}
     qualifier, playoff = (
@@ -130,46 +129,62 @@ def _models(
     known = league.ratings.keys() >= {*ranked}
     entrants = tuple(Entrant(name, rating=league.ratings.get(name) if known else None) for name in ranked)
     formats = tuple(config.make_format() for config in configs)
-
-    def model(number: int) -> LeagueModel:
-        population = population_of(world, entrants, f"{seed}:{number}")
-        level = fmean(population.strengths.values())
-        centered = {name: strength - level for name, strength in population.strengths.items()}
-        population = replace(population, strengths=centered)
-        return LeagueModel(section.rules(), formats, qualifier, playoff, population, seasons)
-
-    return model
+    nobody = Population(entrants, {}, SimulationModel(), "")
+    return LeagueModel(section.rules(), formats, qualifier, playoff, nobody, seasons)
 
 
 class _Late(Exception):
     """Raised in a simulation after the time limit."""
 
 
-def _play(model: LeagueModel, tier: int, deadline: float) -> SimulatedLeague | None:
-    def check() -> None:
-        if time.monotonic() > deadline:
+@dataclass(frozen=True, slots=True)
+class _Simulation:
+    """What a process needs for its simulations: it is sent once."""
+
+    model: LeagueModel
+    world: SimulationModel
+    seed: int
+    deadline: float
+
+    def play(self, number: int, tier: int) -> SimulatedLeague | None:
+        """Simulate one league; return None after the time limit."""
+        population = population_of(self.world, self.model.population.entrants, f"{self.seed}:{number}")
+        level = fmean(population.strengths.values())
+        centered = {name: strength - level for name, strength in population.strengths.items()}
+        model = replace(self.model, population=replace(population, strengths=centered))
+        try:
+            self._check()
+            return model.play(tier, self._check)
+        except _Late:
+            return None
+
+    def _check(self) -> None:
+        if time.monotonic() > self.deadline:
             raise _Late
 
-    try:
-        check()
-        return model.play(tier, check)
-    except _Late:
-        return None
+
+_SENT: list[_Simulation] = []  # in a process of the pool
+
+
+def _receive(simulation: _Simulation) -> None:
+    _SENT.append(simulation)
+
+
+def _play_sent(number: int, tier: int) -> SimulatedLeague | None:
+    return _SENT[0].play(number, tier)
 
 
 def _simulated(
-    model: Callable[[int], LeagueModel], tasks: Sequence[tuple[int, int]], processes: int, deadline: float
+    simulation: _Simulation, tasks: Sequence[tuple[int, int]], processes: int
 ) -> Iterator[tuple[int, SimulatedLeague | None]]:
     """Yield the courses of simulations with their divisions; None if one was not finished in time."""
     if processes == 1:
         for number, tier in tasks:
-            yield tier, _play(model(number), tier, deadline)
+            yield tier, simulation.play(number, tier)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        waiting: dict[Future[SimulatedLeague | None], int] = {}
-        for number, tier in tasks:
-            waiting[pool.submit(_play, model(number), tier, deadline)] = tier
+    with ProcessPoolExecutor(processes, context, initializer=_receive, initargs=(simulation,)) as pool:
+        waiting = {pool.submit(_play_sent, number, tier): tier for number, tier in tasks}
         while waiting:
             for future in wait(waiting, timeout=0.2, return_when="FIRST_COMPLETED").done:
                 yield waiting.pop(future), future.result()
