@@ -13,7 +13,7 @@ from tests.browser.accessible import findings, is_wider_than_its_window
 from tests.browser.conftest import PHONE, Opened, until
 from tests.support.databases import league_played
 
-NAMES = ("Ada <i>", "Bea", "Cid", "Dot", "Eve", "Fay", "Gus \u202eX", "H" * 80)
+NAMES = ("Ada <i>", "Bea", "Cid", "constructor", "__proto__", "Fay", "Gus \u202eX", "H" * 80)
 FITTING_MS = 100  # for a search in a season of 79,200 games
 DIVISIONS, GAMES = 6, 13_200
 
@@ -125,7 +125,7 @@ def a_season(folder: Path) -> None:
             }
             text = f"siteList({json.dumps([slug, part, found])});\n"
             (folder / "lists" / slug / f"{part:04}.js").write_text(text)
-    known = {"tournaments": tournaments, "engines": {}, "perScript": 100, "perList": size}
+    known = {"tournaments": tournaments, "engines": [], "perScript": 100, "perList": size}
     (folder / "lists" / "names.js").write_text(f"siteNames({json.dumps(known)});\n")
 
 
@@ -159,3 +159,15 @@ def test_a_search_in_a_season(tmp_path: Path, opened: Opened) -> None:
     page.get_by_role("button", name="Next").click()
     expect(page.locator("#shown")).to_have_text("101–200")
     assert len(rows(page)) == 100
+
+
+def test_names_of_javascript_are_names(tmp_path: Path, opened: Opened) -> None:
+    """Engines with the names of properties of every object have links to their pages."""
+    folder = site(tmp_path)
+    page = opened(f"file://{folder}/games.html")
+    loaded(page)
+    for name in ("constructor", "__proto__"):
+        page.get_by_label("Engine").select_option(name)
+        address = page.locator("#game-list tbody a", has_text=name).first.get_attribute("href")
+        assert address is not None
+        assert (folder / address).is_file()

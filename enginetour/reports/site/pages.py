@@ -63,7 +63,7 @@ def _names_script(review: LeagueReview) -> str:
         }
         for one in review.played
     ]
-    engines = {safe_text(name): slug for name, slug in review.slugs.items()}
+    engines = [(safe_text(name), slug) for name, slug in review.slugs.items()]
     found = {"tournaments": tournaments, "engines": engines, "perScript": GAMES_A_SCRIPT, "perList": LINES_A_SCRIPT}
     return f"siteNames({json.dumps(found, separators=(',', ':'))});\n"
 

@@ -18,7 +18,7 @@
       document.head.append(script);
     });
   window.siteNames = (given) => {
-    names = given;
+    names = { ...given, engines: new Map(given.engines) };
   };
   window.siteGames = (given) => {
     packed = given;
@@ -44,7 +44,7 @@
     return made;
   };
   const engine = (name) => {
-    const slug = names.engines[name];
+    const slug = names.engines.get(name);
     return slug ? element("a", { href: `engines/${slug}.html` }, name) : name;
   };
 

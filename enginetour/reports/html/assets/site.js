@@ -21,7 +21,7 @@
     });
 
   window.siteNames = (given) => {
-    names = given;
+    names = { ...given, engines: new Map(given.engines) };
   };
   window.siteList = ([slug, number, part]) => {
     const lower = (texts) => texts.map((text) => text.toLowerCase());
@@ -90,7 +90,7 @@
     row.append(made);
   };
   const engine = (row, name) => {
-    const slug = names.engines[name];
+    const slug = names.engines.get(name);
     cell(row, name, "name", slug ? `engines/${slug}.html` : "");
   };
   const show = () => {
@@ -164,7 +164,7 @@
     }
     if (seasons.length > 1) scope.add(new Option("all seasons", ALL));
     const given = new URLSearchParams(location.hash.slice(1));
-    const engines = new Map(Object.entries(names.engines).map(([name, slug]) => [slug, name]));
+    const engines = new Map(Array.from(names.engines, ([name, slug]) => [slug, name]));
     if (given.get("t")) scope.value = given.get("t");
     else if (given.get("a") && seasons.length > 1) scope.value = ALL;
     if (!scope.value) scope.selectedIndex = 0;
