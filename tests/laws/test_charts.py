@@ -16,6 +16,7 @@ from enginetour.reports.charts.bubble import SectionRound, bubble_chart, round_r
 from enginetour.reports.charts.canvas import clean_text, linear_scale
 from enginetour.reports.charts.curves import Curve, Point, rating_history_chart
 from enginetour.reports.charts.lists import RatedEngine, rating_chart
+from enginetour.reports.charts.movement import movement_chart
 from enginetour.reports.charts.output import svg, svg_file
 from tests.laws.bubble_cases import random_case
 
@@ -47,6 +48,27 @@ def test_any_numbers_can_be_drawn(rows: list[tuple[float | None, float | None, f
         for element in root.iter("text"):
             x, y = (float(element.get(name, "0")) for name in ("x", "y"))
             assert -1 <= x <= picture.width + 1 and 0 <= y <= picture.height
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 40), st.lists(seen, min_size=1, max_size=9, unique=True), st.data())
+def test_a_movement_chart_shows_each_place(count: int, names: list[str], data: st.DataObject) -> None:
+    """Each place of the shown seasons is a point with its text, and nothing is drawn outside of the image."""
+    seasons, present = [*range(1, count + 1)], st.lists(st.booleans(), min_size=len(names), max_size=len(names))
+    places: dict[str, dict[int, int]] = {name: {} for name in names}
+    for season in seasons:
+        for place, (name, here) in enumerate(zip(names, data.draw(present), strict=True), 1):
+            if here or season == count:
+                places[name][season] = place
+    for width in (720.0, 360.0):
+        picture = movement_chart([("One", len(names))], places, seasons, title="t", width=width)
+        root = ET.fromstring(svg(picture))
+        tips = [tip.text or "" for tip in root.iter("title")][1:]
+        first = min(int(tip.rpartition(", season ")[2].partition(":")[0]) for tip in tips)
+        assert len(tips) == sum(season >= first for own in places.values() for season in own)
+        for element in root.iter("text"):
+            assert -1 <= float(element.get("x", "0")) <= width + 1
+            assert 0 <= float(element.get("y", "0")) <= picture.height
 
 
 @settings(deadline=None)

@@ -9,7 +9,7 @@ import pytest
 
 from enginetour.model.errors import UsageRefused
 from enginetour.ratings import ratinglist
-from enginetour.ratings.matrices import Matrix, MatrixName, matrix_of
+from enginetour.ratings.matrices import Matrix, MatrixName, group_difference, matrix_of
 from enginetour.ratings.pairs import Counts, pairs_of
 from enginetour.ratings.ratinglist import RatingList, rating_list
 
@@ -39,6 +39,19 @@ def test_every_cell_is_the_errors_own(model: str) -> None:
                 assert cells["diff"].errors is not None
                 assert cells["diff"].errors[i, j] == pytest.approx(error)
     assert found.rows[0].los == pytest.approx(cells["los"].values[0, 1], abs=1e-9)
+
+
+def test_the_difference_of_groups() -> None:
+    """Groups of one engine differ as the engines do; the mean of a group has the smaller error; pools have none."""
+    found = rating_list(POOLS)
+    assert group_difference(found, ["A"], ["B"]) == pytest.approx(found.difference("A", "B"))
+    ratings = {row.name: row.rating for row in found.rows}
+    both = group_difference(found, ["A", "B"], ["C"])
+    assert both is not None
+    assert both[0] == pytest.approx((ratings["A"] + ratings["B"]) / 2 - ratings["C"])
+    assert both[1] < max(found.difference(name, "C")[1] for name in "AB")
+    assert group_difference(found, ["A"], ["X"]) is None
+    assert group_difference(found, [], ["B"]) is None
 
 
 def test_likelihoods_of_both_ways_add_up() -> None:
