@@ -113,7 +113,7 @@ def test_the_program_of_the_page_of_documents_prints_a_schema(capsys: pytest.Cap
     page = DOCS / "reference" / "json.md"
     (program,) = [text for language, _, text in BLOCK.findall(page.read_text("utf-8")) if language == "python"]
     exec(compile(program, str(page), "exec"), {})
-    assert {"schema", "table", "finished"} == json.loads(capsys.readouterr().out)["properties"].keys()
+    assert {"schema", "table", "finished", "withdrawals"} == json.loads(capsys.readouterr().out)["properties"].keys()
 
 
 def test_the_page_is_that_of_the_tables() -> None:
