@@ -235,6 +235,8 @@ class SeasonBook:
     def _stage(self, kind: Kind, label: str, number: int, entrants: tuple[str, ...]) -> Stage:
         title = stage_name(self.stored.league, self.stored.number, label)
         log = self.store.tournament(title) if self.store.has(title) else None
+        if log is not None and kind in ("cross", "playoff"):  # as it began, even if a table has changed since
+            entrants = tuple(entrant.name for entrant in log.entrants)
         return Stage(kind, label, number, entrants, title, log, self._read)
 
     @cached_property
@@ -270,10 +272,7 @@ class SeasonBook:
         """The matches between divisions, if the league has them."""
         if not self.stored.section.get("cross") or len(self.divisions) < 2:
             return None
-        stage = self._stage("cross", "Cross", 0, ())
-        if stage.log is not None:
-            stage.entrants = tuple(entrant.name for entrant in stage.log.entrants)
-        return stage
+        return self._stage("cross", "Cross", 0, ())
 
     @cached_property
     def playoffs(self) -> tuple[Stage, ...]:

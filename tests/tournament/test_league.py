@@ -140,6 +140,21 @@ def test_a_rating_list_decides_the_first_divisions(tmp_path: Path) -> None:
     assert book_of(tmp_path).season.divisions == (("Fay", "Eve", "Dot"), ("Cid", "Bea", "Ada"))
 
 
+def test_a_game_is_voided_after_the_playoff_began(tmp_path: Path) -> None:
+    """A voided game of a division is played again; a playoff that has begun keeps its engines."""
+    league(tmp_path, "playoff = { games = 2 }")
+    tour(tmp_path, "run", "league.toml", "--max-games", "10", expect=8)
+    (before,) = book_of(tmp_path).playoffs
+    assert before.log is not None
+    tour(tmp_path, "void", "1", "-t", "Mini S1 First", "--why", "test")
+    assert [stage.label for stage in book_of(tmp_path).playable()] == ["First"]
+    tour(tmp_path, "run", "league.toml")
+    (after,) = book_of(tmp_path).playoffs
+    assert after.is_finished
+    assert after.entrants == before.entrants
+    assert not book_of(tmp_path).playable()
+
+
 def test_a_qualifier_decides_all_places(tmp_path: Path) -> None:
     """A first season can begin with a qualifier; the divisions are then its table in order."""
     league(tmp_path, 'start = "qualifier"', names=NAMES[:6])
