@@ -14,15 +14,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from unittest import mock
 
 from benches.cluster import probed
 from enginetour.store.seasons import newest_season
 from enginetour.store.tournaments import Store
-from enginetour.tournament import api, league, run
-from enginetour.tournament.executor import probe_executor
+from enginetour.tournament import league, run
+from enginetour.tournament.executor import LocalExecutor
 from enginetour.tournament.league import LeagueRun, read_league
 
 MOST_FULL = 2  # mean lengths of a game after which all slots have started
@@ -65,9 +64,7 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     with ExitStack() as stack:
         for module in (run, league):
             stack.enter_context(mock.patch.object(module, "probe_all", probed))
-        for module in (api, league):
-            made = partial(probe_executor, command=command)
-            stack.enter_context(mock.patch.object(module, "probe_executor", made))
+        stack.enter_context(mock.patch.dict(LocalExecutor.__init__.__kwdefaults__, command=command))
         season = LeagueRun(read_league(path), database, lambda _: None, print, given.slots, force=True)
         before = time.process_time()
         season.play()

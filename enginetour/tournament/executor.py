@@ -544,14 +544,12 @@ class LocalExecutor:
             slot.work.fail(how, internal=internal)
 
 
-def probe_executor(hidden: Path | None = None, *, start: bool = False, command: Sequence[str] = SLOT) -> LocalExecutor:
+def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalExecutor:
     """Return an executor that probes a few engines at a time. Sandboxes hide the directory `hidden`.
 
     The caller must close it. If `start` is true, the first slot starts now and loads while the caller continues.
-    `command` starts a slot.
     """
-    count, settings = min(START_PARALLEL, os.cpu_count() or 1), SlotSettings(hidden=hidden)
-    executor = LocalExecutor(count, report_wait, settings, command=command)
+    executor = LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, SlotSettings(hidden=hidden))
     if start:
         executor.start()
     return executor

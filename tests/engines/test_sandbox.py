@@ -40,10 +40,13 @@ from enginetour.engines.sandbox import (
     remove_scratch_root,
 )
 from enginetour.engines.strays import TAG
+from enginetour.formats.league import Move, Rules, Season
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import EngineSpec, Resources, Sandbox
 from enginetour.store import codecs
+from enginetour.store.seasons import write_season
+from enginetour.store.tournaments import Store
 from enginetour.tournament.events import EventLog
 from enginetour.tournament.executor import end_leftovers
 from enginetour.tournament.notify import send_to_command
@@ -446,6 +449,9 @@ ONCE = (
     *("match {odd} {escapes}", "match wren1 wren2 --tc {odd}", "match wren1 wren2 --openings no{odd}"),
     *("chart list -t {odd} -o l.svg", "chart crosstable -t {escapes} -o {odd}.svg", "chart {odd} -o c.png"),
     *("machines", "machines --drain {odd}"),
+    *("season", "season --json", "season --csv", "season show 1 --csv", "season show 9", "season show --league {odd}"),
+    *("season next {odd}.toml", "season next c.toml", "plan --league c.toml", "site -o {odd}site"),
+    *("site --league {odd}", "site --url {odd}", "site -o engines"),
     *("report {odd}", "report -t {odd}", "report -o {odd}.html", "report l -o engines", "report -o {odd}/{bidi}"),
     *("sprt --penta 1,2,3,4,5", "sprt --wdl 3,4,5 --csv", "sprt --wdl {odd}"),
     *("concurrency 3", "pause -t {odd}", "unpause --json", "finish", "serve --token {odd}"),
@@ -474,6 +480,10 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "results").mkdir()
     databases.store(folder / "results" / "enginetour.db")
+    rules, season = Rules((ODD, FORMULA), (1, 1), (1,), (0,)), Season(((ODD,), (BIDI,)), (0, 0), waiting=(ESCAPES,))
+    season = replace(season, moves=(Move(ODD, "promoted", FORMULA, ODD, ESCAPES),))
+    with Store.open(folder / "results" / "enginetour.db", create=False) as store:
+        write_season(store, FORMULA, 1, {}, rules, season)
     return folder
 
 
