@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import click
+from click.core import ParameterSource
 
 from enginetour.cli.options import PATH, count_option, database_option, many_option, quote_command
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet, progress_bar
@@ -105,11 +107,9 @@ def plan(
     """
     from enginetour.tournament.planner import PlanRequest, plan_night, refuse_output, write_plan
 
+    _refuse_unused(league=league)
     if league:
-        others = {"--hours": hours, "--entrants": entrants, "--engine": engines, "--tc": tc, "--output": output}
-        _plan_league(
-            config, [name for name, value in others.items() if value], seasons, fields, processes, spread, noise, seed
-        )
+        _plan_league(config, seasons, fields, processes, spread, noise, seed)
         return
     if hours is None:
         raise UsageRefused("is missing", place="--hours", step="give the hours that the tournament may take")
@@ -130,14 +130,7 @@ def plan(
         database=db,
     )
     refuse_output(output)
-    with progress_bar(_STEPS, "simulating") as advance:
-        shown = 0
-
-        def show(share: float) -> None:
-            nonlocal shown
-            advance(int(share * _STEPS) - shown)
-            shown = int(share * _STEPS)
-
+    with _progress() as show:
         made = plan_night(request, processes=processes, most=fields, progress=show)
     sheet = made.sheet()
     print_sheet(sheet, {"night": made.to_json(), "proposals": [dict(row) for row in sheet.rows]})
@@ -147,12 +140,52 @@ def plan(
             _print_written(output, bundled=made.bundled)
 
 
+@contextmanager
+def _progress() -> Iterator[Callable[[float], None]]:
+    """Show a progress bar; yield a function that receives the finished share."""
+    with progress_bar(_STEPS, "simulating") as advance:
+        shown = 0
+
+        def show(share: float) -> None:
+            nonlocal shown
+            advance(int(share * _STEPS) - shown)
+            shown = int(share * _STEPS)
+
+        yield show
+
+
 _LIMIT_S = 50.0  # seconds of the simulation of a league
+# Options that have no effect on seasons of a league, and those that have an effect on nothing else.
+_OF_NIGHTS = [
+    "hours",
+    "entrants",
+    "engines",
+    "concurrency",
+    "tc",
+    "goal",
+    "ratings",
+    "ratings_of",
+    "game_seconds",
+    "output",
+    "db",
+]
+_OF_LEAGUES = ("seasons",)
+
+
+def _refuse_unused(*, league: bool) -> None:
+    """Raise UsageRefused for an option on the command line that would have no effect."""
+    context = click.get_current_context()
+    for param in context.command.params:
+        is_typed = context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        if is_typed and param.name in (_OF_NIGHTS if league else _OF_LEAGUES):
+            what, step = (
+                ("is not possible with --league", "remove it") if league else ("needs --league", "add --league")
+            )
+            raise UsageRefused(what, place=param.opts[-1], step=step)
 
 
 def _plan_league(
     config: Path | None,
-    others: Sequence[str],
     seasons: int,
     fields: int,
     processes: int,
@@ -164,22 +197,14 @@ def _plan_league(
     from enginetour.tournament.league import read_league
     from enginetour.tournament.leagueplan import plan_league
 
-    if config is None or others:
-        place, step = others[0] if others else "--league", "run enginetour plan --league LEAGUE.toml"
-        raise UsageRefused("is not possible with --league" if others else "needs a league file", place=place, step=step)
+    if config is None:
+        raise UsageRefused("needs a league file", place="--league", step="run enginetour plan --league LEAGUE.toml")
     usual = SimulationModel(noise=_NOISE)
     world = replace(
         usual, spread=usual.spread if spread is None else spread, noise=usual.noise if noise is None else noise
     )
     made = read_league(config)
-    with progress_bar(_STEPS, "simulating") as advance:
-        shown = 0
-
-        def show(share: float) -> None:
-            nonlocal shown
-            advance(int(share * _STEPS) - shown)
-            shown = int(share * _STEPS)
-
+    with _progress() as show:
         found = plan_league(
             made,
             seasons=seasons,

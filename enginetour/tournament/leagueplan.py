@@ -129,8 +129,8 @@ def _model(league: League, configs: Sequence[Config], seasons: int) -> LeagueMod
     known = league.ratings.keys() >= {*ranked}
     entrants = tuple(Entrant(name, rating=league.ratings.get(name) if known else None) for name in ranked)
     formats = tuple(config.make_format() for config in configs)
-    nobody = Population(entrants, {}, SimulationModel(), "")
-    return LeagueModel(section.rules(), formats, qualifier, playoff, nobody, seasons)
+    unplayed = Population(entrants, {}, SimulationModel(), "")
+    return LeagueModel(section.rules(), formats, qualifier, playoff, unplayed, seasons)
 
 
 class _Late(Exception):

@@ -96,7 +96,7 @@ def test_a_season_follows_from_the_season_before(data: st.DataObject) -> None:
         made = next_season(rules, before, result, engines, versions=versions, ratings=ratings)
         again = next_season(rules, before, result, engines, versions=versions, ratings=ratings)
         assert made == again
-        assert max(Counter(made.engines).values()) == 1, "nobody has two places"
+        assert max(Counter(made.engines).values()) == 1, "each engine has one place"
         assert not set(made.engines) - set(engines), "all of them are in the file"
         assert not set(made.engines) & set(result.left), "those that left do not come back"
         assert tuple(map(len, made.divisions)) == tuple(

@@ -76,7 +76,16 @@ def test_the_command(tmp_path: Path) -> None:
     assert found["simulations"] == 4
     assert read(tmp_path, *words) == found
     assert "plan of Mini" in tour(tmp_path, *words).stdout
-    assert "is not possible with --league" in tour(tmp_path, *words, "--hours", "3", expect=2).stderr
+    for option in (
+        ("--hours", "3"),
+        ("--goal", "top=3"),
+        ("--concurrency", "2"),
+        ("--game-seconds", "5"),
+        ("--db", "x.db"),
+    ):
+        told = tour(tmp_path, *words, *option, expect=2).stderr
+        assert f"enginetour: {option[0]}: is not possible with --league" in told
+    assert "--seasons: needs --league" in tour(tmp_path, "plan", "--hours", "1", "--seasons", "3", expect=2).stderr
     assert "needs a league file" in tour(tmp_path, "plan", "--league", expect=2).stderr
     assert "is missing" in tour(tmp_path, "plan", "--entrants", "4", expect=2).stderr
 

@@ -305,7 +305,7 @@ def test_without_a_free_reserve_the_engine_is_withdrawn() -> None:
 
 @pytest.mark.parametrize(("system", "options"), [("knockout", {}), ("swiss", {"rounds": 2})])
 def test_a_format_that_takes_no_newcomers_keeps_the_reserve(system: str, options: dict[str, Any]) -> None:
-    """If nobody can join, or would not play any more, the engine is withdrawn, and the reserve stays free."""
+    """If no entrant can join, or none would play any more, the engine is withdrawn, and the reserve stays free."""
     loop = controlled(Inline(failing("Dot")), system=system, options=options, limits={"crashes": 0})
     if system == "swiss":
         loop = controlled(Inline(failing("Dot")), system=system, options=options)
