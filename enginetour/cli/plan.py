@@ -156,19 +156,10 @@ def _progress() -> Iterator[Callable[[float], None]]:
 
 _LIMIT_S = 50.0  # seconds of the simulation of a league
 # Options that have no effect on seasons of a league, and those that have an effect on nothing else.
-_OF_NIGHTS = [
-    "hours",
-    "entrants",
-    "engines",
-    "concurrency",
-    "tc",
-    "goal",
-    "ratings",
-    "ratings_of",
-    "game_seconds",
-    "output",
-    "db",
-]
+_OF_NIGHTS = (
+    *("hours", "entrants", "engines", "concurrency", "tc", "goal", "ratings", "ratings_of", "game_seconds"),
+    *("output", "db"),
+)
 _OF_LEAGUES = ("seasons",)
 
 

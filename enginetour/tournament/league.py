@@ -20,7 +20,7 @@ from enginetour.formats.league import Move, Season, first_season, next_season
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.store.address import Address, results_of, workspace_of
 from enginetour.store.database import database_exists
-from enginetour.store.seasons import SeasonBook, Stage, newest_season, seasons_of, write_season
+from enginetour.store.seasons import SeasonBook, Stage, newest_season, seasons_of, stage_name, write_season
 from enginetour.store.tournaments import Store
 from enginetour.tournament.api import Run, Tournament
 from enginetour.tournament.config.league import CrossTable, League, PlayoffTable, StagePlan, load_league
@@ -226,10 +226,13 @@ def _used(store: Store, league: str) -> tuple[set[str], set[str]]:
     """Return all engines of the seasons so far, and those of them that left a division during a season."""
     names, left = set[str](), set[str]()
     for stored in seasons_of(store, league):
-        book = SeasonBook(store, stored)
-        names |= {*stored.season.engines, *(name for table in book.tables for name in table)}
-        left |= {name for stage in book.divisions for name in stage.departures}
-    return names | left, left
+        names |= {*stored.season.engines}
+        for label in stored.rules.names:
+            if store.has(title := stage_name(league, stored.number, label)):
+                log = store.tournament(title)
+                names |= log.specs.keys()
+                left |= log.gone
+    return names, left
 
 
 # A run.

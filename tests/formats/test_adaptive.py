@@ -248,7 +248,7 @@ def test_divisions_begin_at_different_levels() -> None:
 
 
 def test_divisions_keep_their_places() -> None:
-    """A successor joins the division of its predecessor, a withdrawn entrant leaves its division, others cannot join."""
+    """A successor joins the division of its predecessor, a withdrawn entrant leaves it, and others cannot join."""
     format_ = format_of(goal=LEAGUE, known=double_round("AB", "CDE"), games=2000)
     state, _ = played(format_, entrants(), most=20)
     with pytest.raises(ValueError, match=r"G cannot join, because its division is not known\. Hint: `enginetour"):
