@@ -277,11 +277,15 @@ def happenings(
             state = yield event
 
 
+_MIDDLES = (5, 40)  # numbers of events after which a tournament is replayed
+
+
 def promises(system: str, seed: int) -> None:
     """Check a tournament with random results, voids, withdrawals and additions.
 
     Offers stay valid; no key is offered twice or after it was played, except after a void; notes are only appended;
-    offers end exactly when nothing remains; everyone is in the table once; and a replay gives the same state.
+    offers end exactly when nothing remains; everyone is in the table once; and a replay gives the same state, also a
+    replay of the first events.
     """
     format_, entrants, dice = tournament(system, seed)
     state = format_.start(entrants)
@@ -311,6 +315,9 @@ def promises(system: str, seed: int) -> None:
         assert len(keys) == len(set(keys)) and played.isdisjoint(keys)
         assert all(gone.isdisjoint(game.pair) and set(game.pair) <= names for game in after)
         assert format_.notes(state)[: len(notes)] == notes
+        if len(events) in _MIDDLES:
+            middle = replay(format_, entrants, events)
+            assert middle == state and format_.offers(middle) == after
         fewest, most = format_.remaining(state)
         assert fewest <= format_.likely(state) <= most
         assert len(after) <= (most if system == "match" else fewest)  # a test can end before all offered games

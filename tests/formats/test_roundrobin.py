@@ -1,15 +1,17 @@
 """Tests of formats/roundrobin."""
 
+import random
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from enginetour.formats.base import options_model
+from enginetour.formats.base import make_format, options_model, replay
 from enginetour.formats.pairing.tiebreaks import PLACEMENT_CODES
 from enginetour.formats.roundrobin import (
     Gauntlet,
@@ -26,6 +28,7 @@ from enginetour.model.errors import InputRefused
 from enginetour.model.game import (
     Added,
     Entrant,
+    Event,
     Extended,
     GameFinished,
     GameVoided,
@@ -480,3 +483,30 @@ def test_formats_with_colors_of_their_own_say_so(system: str, key: str) -> None:
     """Other formats reject color settings and name the formats that have them."""
     with pytest.raises(ValidationError, match=f"{key} is only for match, roundrobin, gauntlet and scheveningen; here"):
         options_model(system).model_validate({key: False})
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("system", ["roundrobin", "gauntlet", "scheveningen"])
+def test_a_replay_of_a_long_tournament_is_that_of_its_steps(system: str, seed: int) -> None:
+    """A replay records games together; the state, the offers and the table are those after single steps."""
+    dice = random.Random(f"{system} {seed}")
+    options = options_model(system)(cycles=90, games_per_pairing=dice.choice([1, 2]))
+    format_, names = make_format(system, options), [Entrant(f"e{number}") for number in range(dice.choice([4, 6, 8]))]
+    state, events = format_.start(tuple(names)), list[Event]()
+    for number in range(dice.randint(1, 150)):
+        if not (offers := format_.offers(state)):
+            break
+        luck, made = dice.random(), cast("Event", GameFinished(dice.choice(offers), dice.choice([*Outcome])))
+        if luck < 0.02 and len(state.present) > 3:
+            made = Withdrawn(dice.choice(state.present))
+        elif luck < 0.04:
+            made = Added(Entrant(f"n{number}"))
+        elif luck < 0.08 and (known := [game for game in state.schedule.games if game.key in state.schedule.played]):
+            game = dice.choice(known)
+            made = GameVoided(game, state.schedule.played[game.key])
+        with suppress(ValueError):  # the last seed cannot leave
+            state, events = format_.step(state, made), [*events, made]
+    again = replay(format_, tuple(names), events)
+    assert again == state
+    assert format_.offers(again) == format_.offers(state)
+    assert format_.standings(again) == format_.standings(state)
