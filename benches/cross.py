@@ -6,12 +6,14 @@ at most ± `--error` Elo:
 
 chosen   `system = "adaptive"` with `goal = { divisions = [...], error = ... }` and the earlier results as `known`
 fixed    the last three of a division and the first three of the next one, by their ratings after the games in the
-         divisions, play rounds of nine game pairs; each boundary of two divisions ends alone, after at most `--most`
-         rounds
+         divisions, play rounds of nine game pairs, the same number at each boundary of two divisions, as with
+         `[league.cross] engines = 3`; the number is the smallest one that reaches the goal, at most `--most`, though a
+         user would have to know it in advance
+alone    the games of the fixed scheme without those that a boundary played after its own error was small enough
 
-Both use the same posterior. A game pair of two engines has the same results in both. The ratio is the mean number of
-games chosen by that of the fixed scheme; the limit of its rounds counts as its number if it ends without the goal, so
-the ratio is then an upper bound. Standard errors are from resampled leagues (bootstrap). "true" is the share of the
+All use the same posterior. A game pair of two engines has the same results in all of them. A ratio is the mean number
+of games chosen by that of the other scheme; the limit of its rounds counts as its number if it ends without the goal,
+so the ratio is then an upper bound. Standard errors are from resampled leagues (bootstrap). "true" is the share of the
 intervals at the end that contain the true difference, and "all" the share of the leagues in which all of them do.
 
 World: strengths are normally distributed with the standard deviation `--spread`. Divisions are cut from a list in the
@@ -59,9 +61,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Games of a scheme, whether it reached the goal, and for each boundary whether its interval is true."""
+    """Games of a scheme, and "alone"; whether it reached the goal, and whether each boundary's interval is true."""
 
     games: int
+    alone: int
     reached: bool
     true: tuple[bool, ...]
 
@@ -94,7 +97,7 @@ class League:
         """Return what is known after games between divisions."""
         return posterior(self.names, self.known + counts, self.prior, start)
 
-    def outcome(self, games: int, known: Posterior) -> Outcome:
+    def outcome(self, games: int, alone: int, known: Posterior) -> Outcome:
         """Return the figures of a scheme at its end."""
         true = []
         for upper, lower in pairwise(self.places):
@@ -102,7 +105,7 @@ class League:
             way[upper], way[lower] = 1 / len(upper), -1 / len(lower)
             off, sd = way @ (known.mode - self.strength), (way @ known.covariance @ way) ** 0.5
             true.append(bool(abs(off) <= 1.959964 * sd))
-        return Outcome(games, bool(progress(known, self.goal).done), tuple(true))
+        return Outcome(games, alone, bool(progress(known, self.goal).done), tuple(true))
 
 
 def chosen(league: League, setting: Setting) -> Outcome:
@@ -119,28 +122,29 @@ def chosen(league: League, setting: Setting) -> Outcome:
         state = format_.step(state, GameFinished(offers[0], league.population.outcome(offers[0])))
         games += 1
     counts = state.tallies.counts
-    return league.outcome(games, league.rated(counts))
+    return league.outcome(games, games, league.rated(counts))
 
 
 def fixed(league: League, setting: Setting) -> Outcome:
     """Play three engines from above against three from below at each boundary, in rounds."""
-    counts, games = np.zeros_like(league.known), 0
+    counts, games, alone = np.zeros_like(league.known), 0, 0
     known = league.rated(counts)
     order = [own[np.argsort(-known.mode[own], kind="stable")] for own in league.places]
     boundaries = [(upper[-BRIDGE:], lower[:BRIDGE]) for upper, lower in pairwise(order)]
     for number in range(1, setting.most + 1):
         doubt = progress(known, league.goal).doubt
-        late = [(above, below) for above, below in boundaries if doubt[above[0], below[0]]]
+        late = sum(bool(doubt[above[0], below[0]]) for above, below in boundaries)
         if not late:
             break
-        for above, below in late:
+        for above, below in boundaries:
             for one, other in product(above, below):
                 for leg, (white, black) in enumerate(((one, other), (other, one)), 1):
                     pairing = Pairing(league.names[white], league.names[black], number, leg, 1, 1)
                     counts[white, black, RESULTS.index(league.population.outcome(pairing))] += 1
-                    games += 1
+        games += 2 * BRIDGE**2 * len(boundaries)
+        alone += 2 * BRIDGE**2 * late
         known = league.rated(counts, known)
-    return league.outcome(games, known)
+    return league.outcome(games, alone, known)
 
 
 def play(setting: Setting, number: int) -> tuple[Outcome, Outcome]:
@@ -151,14 +155,19 @@ def play(setting: Setting, number: int) -> tuple[Outcome, Outcome]:
 
 def line(setting: Setting, played: Sequence[tuple[Outcome, Outcome]]) -> str:
     """Return the figures of one kind of league."""
-    own, other = (np.array([float(pair[at].games) for pair in played]) for at in (0, 1))
+    own, other, alone = (
+        np.array([float(games) for games in each])
+        for each in zip(*((one.games, two.games, two.alone) for one, two in played), strict=True)
+    )
     dice = np.random.default_rng(setting.seed)
     samples = dice.integers(0, len(own), (SAMPLES, len(own)))
-    ratio, error = own.mean() / other.mean(), (own[samples].mean(axis=1) / other[samples].mean(axis=1)).std()
-    reached = np.mean([pair[1].reached for pair in played])
+    reached = np.mean([two.reached for _, two in played])
     less, more = ("<", ">") if reached < 1 else (" ", " ")
     text = f"{setting.divisions}x{setting.size:<4}{setting.rounds:>8}{setting.error:>6g}{own.mean():>9.0f}"
-    text += f"{more:>3}{other.mean():<10.0f}{reached:>7.0%}{less:>4}{ratio:.3f} ±{error:.3f}"
+    text += f"{more:>3}{other.mean():<10.0f}{reached:>7.0%}"
+    for theirs in (other, alone):
+        ratio, error = own.mean() / theirs.mean(), (own[samples].mean(axis=1) / theirs[samples].mean(axis=1)).std()
+        text += f"{less:>4}{ratio:.3f} ±{error:.3f}"
     for at in (0, 1):
         true = np.array([pair[at].true for pair in played])
         text += f"{true.mean():>8.1%}{true.all(axis=1).mean():>8.0%}"
@@ -170,7 +179,7 @@ def table(given: argparse.Namespace) -> Iterator[str]:
     world = f"{given.draws:.0%} draws between equals, spread {given.spread:g}, noise {given.noise:g} Elo"
     yield f"{given.leagues} leagues, {world}"
     yield (
-        f"{'league':<6}{'rounds':>8}{'error':>6}{'chosen':>9}{'fixed':>8}{'':<5}{'done':>7}{'ratio':>9}{'':<7}"
+        f"{'league':<6}{'rounds':>8}{'error':>6}{'chosen':>9}{'fixed':>8}{'':<5}{'done':>7}{'ratio':>9}{'':<7}{'alone':>9}{'':<7}"
         f"{'true':>8}{'all':>8}{'true':>8}{'all':>8}"
     )
     with ProcessPoolExecutor(given.jobs) as pool:

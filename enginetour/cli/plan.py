@@ -207,8 +207,8 @@ def _plan_league(
             progress=show,
         )
     about = {"simulations": found.simulations, "seasons": found.seasons, "hours": found.hours}
-    rows = [dict(row) for row in found.rows]
-    value = {"league": made.name, **about, "playoff_games": found.playoff_games, "divisions": rows}
+    extra = {"playoff_games": found.playoff_games, "cross_games": found.cross_games}
+    value = {"league": made.name, **about, **extra, "divisions": [dict(row) for row in found.rows]}
     print_sheet(found.sheet(made.name), value)
 
 

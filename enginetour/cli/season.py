@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
-from threading import Timer
-from time import time
 from typing import TYPE_CHECKING
 
 import click
@@ -75,33 +73,23 @@ def play_league(
             tell(text)
 
     run = LeagueRun(
-        read_league(path), database, show, tell, concurrency, max_games, accept_change=accept_change, force=force
+        read_league(path), database, show, tell, concurrency, max_games, until, accept_change=accept_change, force=force
     )
     again = quote_command("run", path, db=db)
     signals.last_line = f"stopped; {again} resumes it"
     signals.act = lambda: run.stop(now=signals.is_hard())
     with signals.noting(), nonblocking_output(lambda: bool(signals)):
         try:
-            code = _play(run, console, signals, quote_command("season", "next", path, db=db), again, until)
+            code = _play(run, console, signals, quote_command("season", "next", path, db=db), again)
             return _INCIDENTS_CODE if strict and incidents and code in (0, _ENOUGH_CODE) else code
         finally:
             discard_output()
 
 
-def _play(
-    run: LeagueRun, console: Console, signals: SignalState, following: str, again: str, until: float | None
-) -> int:
+def _play(run: LeagueRun, console: Console, signals: SignalState, following: str, again: str) -> int:
     from enginetour.tournament.scheduler import RunEnd
 
-    timer = Timer(max(0.0, until - time()), run.stop) if until is not None else None
-    if timer is not None:
-        timer.daemon = True
-        timer.start()
-    try:
-        end = run.play()
-    finally:
-        if timer is not None:
-            timer.cancel()
+    end = run.play()
     if not signals.is_hard():
         console.try_to(lambda: _print_season(run.database, run.league.name))
     if end is RunEnd.FINISHED:

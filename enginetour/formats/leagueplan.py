@@ -6,9 +6,11 @@ mean of a division. The other engines do not change.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from statistics import fmean
 from typing import Any, cast
 
@@ -16,7 +18,7 @@ from enginetour.formats.base import Format
 from enginetour.formats.forecast import FixedRest
 from enginetour.formats.league import Rules, Season, SeasonResult, first_season, next_season, playoff_pairs
 from enginetour.formats.simulation import Population, play_on
-from enginetour.model.game import Entrant
+from enginetour.model.game import RESULTS, Entrant
 
 NEWCOMER = "new engine"
 
@@ -28,6 +30,7 @@ class SimulatedLeague:
     Attributes:
         games: games of each division, as means over the seasons.
         playoffs: games of all playoffs, as mean over the seasons.
+        cross: games between divisions in the first season; None if they are not simulated.
         kept: for each division, the share of its engines that stay in it for the next season.
         belong: for each division, the share of its engines that belong in it by their true strengths, as mean over the
             seasons.
@@ -37,9 +40,14 @@ class SimulatedLeague:
 
     games: tuple[float, ...]
     playoffs: float
+    cross: int | None
     kept: tuple[float, ...]
     belong: tuple[float, ...]
     seasons: int | None
+
+
+Counts = Mapping[tuple[str, str], tuple[int, int, int]]
+"""Wins, draws and losses of White by (White, Black)."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,8 @@ class LeagueModel:
         formats: the format of each division.
         qualifier: the format of the qualifier.
         playoff: the format of a playoff match, whose first entrant is the lower engine.
+        cross: returns the entrants and the format of the matches between divisions, from the tables of the divisions
+            and their results; None if there are none. They do not decide places.
         population: the engines with their true strengths; entrants are in the order of their prior ratings.
         seasons: number of seasons.
     """
@@ -59,6 +69,7 @@ class LeagueModel:
     formats: tuple[Format[Any], ...]
     qualifier: Format[Any]
     playoff: Format[Any]
+    cross: Callable[[Sequence[Sequence[str]], Counts], tuple[Sequence[str], Format[Any]]] | None
     population: Population
     seasons: int
 
@@ -69,7 +80,7 @@ class LeagueModel:
         strengths = dict(self.population.strengths)
         strengths[NEWCOMER] = fmean(strengths[name] for name in season.divisions[tier])
         games: list[list[int]] = [[] for _ in rules.sizes]
-        playoffs, reached = list[int](), None
+        playoffs, cross, reached = list[int](), None, None
         kept, belong = ([list[float]() for _ in rules.sizes] for _ in range(2))
         for number in range(1, self.seasons + 1):
             play = _Play(self, strengths, number, check)
@@ -79,11 +90,15 @@ class LeagueModel:
                 reached = number - 1
             for place, best in enumerate(self._by_strength(season, strengths)):
                 belong[place].append(len(best.intersection(season.divisions[place])) / len(best))
-            tables = list[tuple[str, ...]]()
+            tables, results = list[tuple[str, ...]](), dict[tuple[str, str], tuple[int, int, int]]()
             for place, (format_, engines) in enumerate(zip(self.formats, season.divisions, strict=True)):
-                table, count = play.table(format_, engines)
+                table, found = play.table(format_, engines)
                 tables.append(table)
-                games[place].append(count)
+                results |= found
+                games[place].append(sum(map(sum, found.values())))
+            if self.cross is not None and number == 1:
+                paired, format_ = self.cross(tables, results)
+                cross = sum(map(sum, play.played(format_, paired)[1].values()))
             matches = {border: play.matches(tables, border) for border in range(len(tables) - 1)}
             playoffs.append(play.extra)
             present = [*names, NEWCOMER]
@@ -93,7 +108,7 @@ class LeagueModel:
                 kept[place].append(len(set(before) & set(after)) / len(before))
             season = following
         means = [tuple(map(fmean, each)) for each in (games, kept, belong)]
-        return SimulatedLeague(means[0], fmean(playoffs), means[1], means[2], reached)
+        return SimulatedLeague(means[0], fmean(playoffs), cross, means[1], means[2], reached)
 
     def _by_strength(self, season: Season, strengths: Mapping[str, float]) -> Iterator[set[str]]:
         """Yield the engines of each division if the divisions were sorted by strength."""
@@ -124,15 +139,19 @@ class _Play:
         self.model, self.strengths, self.number, self.check = model, strengths, number, check
         self.extra = 0
 
-    def _played(self, format_: Format[Any], engines: Sequence[str]) -> tuple[Any, int]:
+    def played(self, format_: Format[Any], engines: Sequence[str]) -> tuple[Any, Counts]:
+        """Play a tournament game by game; return its last state and its results."""
         base = self.model.population
         entrants = tuple(Entrant(name, rating=base.world.level + self.strengths[name]) for name in engines)
         there = Population(entrants, self.strengths, base.world, f"{base.seed}:{self.number}")
         rounds, state = play_on(format_, format_.start(entrants), there, self.check)
-        return state, sum(map(len, rounds))
+        counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+        for pairing, outcome in chain(*rounds):
+            counts[pairing.white, pairing.black][RESULTS.index(outcome)] += 1
+        return state, {pair: (found[0], found[1], found[2]) for pair, found in counts.items()}
 
-    def table(self, format_: Format[Any], engines: Sequence[str]) -> tuple[tuple[str, ...], int]:
-        """Return the table of a tournament, best first, and the number of its games.
+    def table(self, format_: Format[Any], engines: Sequence[str]) -> tuple[tuple[str, ...], Counts]:
+        """Return the table of a tournament, best first, and the results of its games.
 
         If no result changes the games, the results of equal games are drawn together. This is much faster for thousands
         of games.
@@ -144,16 +163,17 @@ class _Play:
             seed = f"{base.seed}:{self.number}:{','.join(engines)}"
             results = fixed.results(Population((), strengths, base.world, seed))
             lines = format_.standings(fixed.rest.completed(results))
-            return tuple(engines[int(line.name)] for line in lines), len(fixed.rest.games)
-        state, games = self._played(format_, engines)
-        return tuple(line.name for line in format_.standings(state)), games
+            named = {(engines[int(white)], engines[int(black)]): counts for (white, black), counts in results.items()}
+            return tuple(engines[int(line.name)] for line in lines), named
+        state, counts = self.played(format_, engines)
+        return tuple(line.name for line in format_.standings(state)), counts
 
     def matches(self, tables: Sequence[Sequence[str]], border: int) -> list[tuple[str, str, bool]]:
         """Play the playoffs at a border."""
         found, format_ = list[tuple[str, str, bool]](), self.model.playoff
         for upper, lower in playoff_pairs(self.model.rules, tables, border):
-            state, games = self._played(format_, (lower, upper))
-            self.extra += games
+            state, counts = self.played(format_, (lower, upper))
+            self.extra += sum(map(sum, counts.values()))
             points = {line.name: line.half_points for line in format_.standings(state)}
             walk = getattr(state, "walk", None)
             found.append((upper, lower, state.verdict == "H1" if walk else points[lower] > points[upper]))

@@ -8,16 +8,17 @@ run that was stopped at any time continues with the same command.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.league import Move, Season, first_season, next_season
 from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.reports.progress import format_clock
 from enginetour.store.address import Address, results_of, workspace_of
 from enginetour.store.database import database_exists
 from enginetour.store.seasons import SeasonBook, Stage, newest_season, seasons_of, stage_name, write_season
@@ -40,8 +41,6 @@ def read_league(path: Path) -> League:
 
 # The tournaments of a season.
 
-_AHEAD = 8  # encounters; the default of the adaptive format
-
 
 def stage_config(league: League, book: SeasonBook, stage: Stage) -> Config:
     """Return the configuration of a tournament that can be played. A tournament that has begun keeps its pairs."""
@@ -61,38 +60,9 @@ def stage_config(league: League, book: SeasonBook, stage: Stage) -> Config:
     elif stage.log is not None:
         table = stage.log.config["format"]
     else:
-        names, table = cross_matches(section.cross or CrossTable(), book.tables, book.division_results())
-        if table["system"] == "adaptive":
-            table["ahead"] = max(_AHEAD, 2 * league.base.play.concurrency)
+        cross, slots = section.cross or CrossTable(), league.base.play.concurrency
+        names, table = cross.matches(book.tables, book.division_results(), slots)
     return league.config(book.stored.number, StagePlan(stage.kind, stage.label, stage.number, names, table))
-
-
-def cross_matches(
-    table: CrossTable,
-    tables: Sequence[Sequence[str]],
-    results: Mapping[tuple[str, str], tuple[int, int, int]],
-) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Return the entrants and the format of the matches between divisions.
-
-    Args:
-        table: settings of the matches.
-        tables: the engines of each division, best first.
-        results: wins, draws and losses of White in the games of the divisions, by pair.
-    """
-    if table.error is not None:
-        known = [[*pair, *counts] for pair, counts in sorted(results.items())]
-        goal = {"divisions": [list(one) for one in tables], "error": table.error}
-        names = tuple(name for one in tables for name in one)
-        return names, {"system": "adaptive", "goal": goal, "games": table.games, "known": known}
-    pairs = [
-        [upper, lower]
-        for above, below in pairwise(tables)
-        for upper in above[-table.engines :]
-        for lower in below[: table.engines]
-    ]
-    named = {name for pair in pairs for name in pair}
-    names = tuple(name for one in tables for name in one if name in named)
-    return names, {"system": "roundrobin", "pairs": pairs, "games_per_pairing": table.games_per_pairing}
 
 
 # The first and the next season.
@@ -237,6 +207,7 @@ def _used(store: Store, league: str) -> tuple[set[str], set[str]]:
 
 # A run.
 
+_CLOCK_S = 1.0  # seconds between two looks at the clock
 _UNFINISHED = (RunEnd.FAILED, RunEnd.BLOCKED, RunEnd.BUSY, RunEnd.STOPPED, RunEnd.ENOUGH)  # the worst first
 
 
@@ -259,8 +230,10 @@ class LeagueRun:
         tell: receives other messages for the user.
         concurrency: number of concurrent games of all tournaments together; None for that of the file.
         max_games: start no new games after this number of games.
+        until: start no new games after this time of the wall clock (UTC seconds), also if the machine was suspended.
         accept_change: resume although an engine has changed.
         force: allow more concurrent games than processors.
+        clock: returns the time of the wall clock.
     """
 
     league: League
@@ -269,8 +242,10 @@ class LeagueRun:
     tell: Callable[[str], None]
     concurrency: int | None = None
     max_games: int | None = None
+    until: float | None = None
     accept_change: bool = False
     force: bool = False
+    clock: Callable[[], float] = time.time
     _stopping: str = ""
     _games: int = 0
     _reserves: Reserves = field(default_factory=Reserves)
@@ -298,7 +273,7 @@ class LeagueRun:
 
     def play(self) -> RunEnd:
         """Begin the first season if there is none, and play until the season ends or the run is stopped."""
-        while not self._stopping:
+        while not self._is_over():
             configs = self._playable()
             if configs is None:
                 begin_season(self.league, self.database, self.tell)
@@ -326,11 +301,15 @@ class LeagueRun:
         """Play tournaments, at most `parallel` at a time. Return the worst reason for which one did not end."""
         at_once, worst, failure = min(self.league.section.parallel, self.slots), RunEnd.FINISHED, None
         while queue or self._running:
-            while queue and len(self._running) < at_once and not self._stopping:
+            while queue and len(self._running) < at_once and not self._is_over():
                 self._start(*queue.pop(0))
             if not self._running:
                 return worst if worst is not RunEnd.FINISHED else RunEnd.STOPPED
-            playing, end = self._over.get()
+            try:
+                playing, end = self._over.get(timeout=None if self.until is None else _CLOCK_S)
+            except Empty:
+                self._is_over()
+                continue
             playing.thread.join()
             with self._lock:
                 self._running.remove(playing)
@@ -345,6 +324,13 @@ class LeagueRun:
         if failure is not None:
             raise failure
         return worst
+
+    def _is_over(self) -> bool:
+        """Return whether no more games start. Stop the tournaments when the time `until` has been reached."""
+        if self.until is not None and not self._stopping and self.clock() >= self.until:
+            self.tell(f"{format_clock(self.until)}: --stop-at reached, no new games; finishing games in progress")
+            self.stop()
+        return bool(self._stopping)
 
     def _start(self, stage: Stage, config: Config) -> None:
         def on_event(event: Mapping[str, object]) -> None:

@@ -7,17 +7,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from statistics import fmean, median
 from typing import Any
 
-from enginetour.formats.leagueplan import LeagueModel, SimulatedLeague
+from enginetour.formats.base import Format, make_format, options_model
+from enginetour.formats.leagueplan import Counts, LeagueModel, SimulatedLeague
 from enginetour.formats.simulation import Population, SimulationModel, middle_80, population_of
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant
 from enginetour.model.timecontrol import TimeControl, expected_seconds
 from enginetour.reports.sheet import Column, Sheet, format_duration, percent_format
-from enginetour.tournament.config.league import League, PlayoffTable, StagePlan
+from enginetour.store.seasons import Kind
+from enginetour.tournament.config.league import CrossTable, League, PlayoffTable, StagePlan
 from enginetour.tournament.config.load import Config
 
 
@@ -32,20 +35,24 @@ class LeagueForecast:
         simulations: number of simulations.
         seasons: number of seasons of each simulation.
         playoff_games: mean number of games of all playoffs.
-        hours: hours of a season, without matches between divisions; None if a time control has no time limit.
+        cross_games: mean number of games between divisions in the first season; None if there are none.
+        hours: hours of a season; None if a time control has no time limit.
     """
 
     rows: tuple[Mapping[str, Any], ...]
     simulations: int
     seasons: int
     playoff_games: float
+    cross_games: float | None
     hours: float | None
 
     def sheet(self, name: str) -> Sheet:
         """Return the forecast as a table."""
         hours = "unknown hours" if self.hours is None else format_duration(self.hours * 3600)
+        extra = [f"{self.playoff_games:.0f} games of playoffs"] if self.playoff_games else []
+        extra += [] if self.cross_games is None else [f"{self.cross_games:.0f} games between divisions"]
         notes = (
-            f"a season takes about {hours}; its playoffs have {self.playoff_games:.0f} games",
+            f"a season takes about {hours}" + (f", with {' and '.join(extra)}" if extra else ""),
             f"{self.simulations} simulations of {self.seasons} seasons; a new engine joins after season 1",
             "stay: engines of the division that stay in it; belong: engines that are in the right division by strength",
             "seasons: until a new engine, as strong as the mean of the division, plays in it (median, 80 % interval)",
@@ -130,11 +137,25 @@ def _model(league: League, configs: Sequence[Config], seasons: int) -> LeagueMod
     entrants = tuple(Entrant(name, rating=league.ratings.get(name) if known else None) for name in ranked)
     formats = tuple(config.make_format() for config in configs)
     unplayed = Population(entrants, {}, SimulationModel(), "")
-    return LeagueModel(section.rules(), formats, qualifier, playoff, unplayed, seasons)
+    cross = None
+    if section.cross is not None:
+        cross = partial(_cross_format, section.cross, league.base.play.concurrency, section.seed)
+    return LeagueModel(section.rules(), formats, qualifier, playoff, cross, unplayed, seasons)
+
+
+def _cross_format(
+    table: CrossTable, slots: int, seed: int, tables: Sequence[Sequence[str]], results: Counts
+) -> tuple[Sequence[str], Format[Any]]:
+    names, words = table.matches(tables, results, slots)
+    options = {key: value for key, value in words.items() if key != "system"}
+    return names, make_format(words["system"], options_model(words["system"]).model_validate(options), seed)
 
 
 class _Late(Exception):
     """Raised in a simulation after the time limit."""
+
+
+_CROSSED = 16  # simulations with games between divisions: a choice of games takes longer than all divisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +172,8 @@ class _Simulation:
         population = population_of(self.world, self.model.population.entrants, f"{self.seed}:{number}")
         level = fmean(population.strengths.values())
         centered = {name: strength - level for name, strength in population.strengths.items()}
-        model = replace(self.model, population=replace(population, strengths=centered))
+        cross = self.model.cross if number < _CROSSED else None
+        model = replace(self.model, population=replace(population, strengths=centered), cross=cross)
         try:
             self._check()
             return model.play(tier, self._check)
@@ -213,9 +235,14 @@ def _summary(
             "reached": fmean(one.seasons is not None for one in found[tier]),
         })  # fmt: skip
     playoffs = fmean(course.playoffs for course in courses)
-    first = _seconds(configs[0])
-    total += 0.0 if first is None else playoffs * first / slots / 3600
-    return LeagueForecast(tuple(rows), len(courses), seasons, playoffs, None if total == inf else total)
+    crossed = [course.cross for course in courses if course.cross is not None]
+    cross = fmean(crossed) if crossed else None
+    kinds: tuple[tuple[Kind, float | None], ...] = (("playoff", playoffs), ("cross", cross))
+    for kind, count in kinds:
+        if count:
+            seconds = _seconds(league.config(1, StagePlan(kind, kind, 0, (), {"system": "roundrobin"})))
+            total += inf if seconds is None else count * seconds / slots / 3600
+    return LeagueForecast(tuple(rows), len(courses), seasons, playoffs, cross, None if total == inf else total)
 
 
 def _seconds(config: Config) -> float | None:

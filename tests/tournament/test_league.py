@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from sqlalchemy import select
 from enginetour.store.seasons import SeasonBook, newest_season, seasons_of
 from enginetour.store.tables import ENGINES, RATING_EVENTS
 from enginetour.store.tournaments import Store
-from enginetour.tournament.league import shares
+from enginetour.tournament.league import LeagueRun, read_league, shares
+from enginetour.tournament.scheduler import RunEnd
 from tests.support.databases import pgn
 from tests.support.tournaments import BOOK, DIVISIONS, audited, league, read, scripted, tour
 
@@ -276,6 +278,26 @@ def test_an_engine_that_plays_must_stay_in_the_file(tmp_path: Path) -> None:
     assert "divisions of Mini, season 1 cannot change" in tour(tmp_path, "run", "league.toml", expect=3).stderr
     path.write_text(text)
     tour(tmp_path, "run", "league.toml")
+
+
+def test_a_time_of_the_wall_clock_ends_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the time of --stop-at is reached, no game starts: in a division, nor of a tournament after it."""
+    monkeypatch.setattr("enginetour.tournament.league._CLOCK_S", 0.01)
+    path = league(tmp_path, "promote = 1", DIVISIONS.replace('"roundrobin" }', '"roundrobin", cycles = 500 }'))
+    now, lines = [100.0], list[str]()
+
+    def show(event: Mapping[str, object]) -> None:
+        if event["event"] == "game":
+            now[0] = 200.0
+
+    run = LeagueRun(
+        read_league(path), tmp_path / "league.db", show, lines.append, force=True, until=200.0, clock=lambda: now[0]
+    )
+    assert run.play() is RunEnd.STOPPED
+    assert sum("--stop-at reached, no new games" in line for line in lines) == 1
+    with Store.open(tmp_path / "league.db", create=False) as store:
+        assert 1 <= store.tournament("Mini S1 Premier").last_number < 1500
+        assert not store.has("Mini S1 First")
 
 
 def test_shares() -> None:

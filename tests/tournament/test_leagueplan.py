@@ -19,7 +19,7 @@ def model(promote: int, *, spread: float = 400.0, seed: int = 1) -> LeagueModel:
     whole = make_format("roundrobin", options_model("roundrobin")(cycles=6))
     match = make_format("match", options_model("match")(games=4))
     rules = Rules(("A", "B", "C"), (4, 4, 4), (promote, promote), (0, 0), "bottom", 1)
-    return LeagueModel(rules, (whole,) * 3, whole, match, draw_population(world, 13, str(seed)), 6)
+    return LeagueModel(rules, (whole,) * 3, whole, match, None, draw_population(world, 13, str(seed)), 6)
 
 
 def test_a_strong_engine_climbs_one_division_per_season() -> None:
@@ -62,7 +62,7 @@ def test_points_of_a_round_robin_have_their_expectation() -> None:
 
 
 def _by_games(season: _Play, played: LeagueModel, engines: list[str]) -> tuple[str, ...]:
-    state, _ = season._played(played.formats[0], engines)
+    state, _ = season.played(played.formats[0], engines)
     return tuple(line.name for line in played.formats[0].standings(state))
 
 
@@ -88,6 +88,27 @@ def test_the_command(tmp_path: Path) -> None:
     assert "--seasons: needs --league" in tour(tmp_path, "plan", "--hours", "1", "--seasons", "3", expect=2).stderr
     assert "needs a league file" in tour(tmp_path, "plan", "--league", expect=2).stderr
     assert "is missing" in tour(tmp_path, "plan", "--entrants", "4", expect=2).stderr
+
+
+def test_games_between_divisions(tmp_path: Path) -> None:
+    """The plan counts games between divisions, of a fixed scheme and of chosen games, and their hours."""
+    words = ("plan", "--league", "league.toml", "--fields", "4", "--seasons", "1", "--processes", "1")
+    league(tmp_path, "playoff = { games = 4 }")
+    without = read(tmp_path, *words)
+    assert without["cross_games"] is None
+    league(tmp_path, "playoff = { games = 4 }\ncross = { engines = 2, games_per_pairing = 4 }")
+    fixed = read(tmp_path, *words)
+    assert fixed["cross_games"] == 2 * 2 * 4
+    games = without["playoff_games"] + sum(row["games"] for row in without["divisions"])
+    assert fixed["hours"] == pytest.approx(without["hours"] * (games + 16) / games)
+    assert fixed["divisions"] == without["divisions"]
+    wide, narrow = (
+        read(tmp_path, *words)["cross_games"]
+        for error in (400, 200)
+        if league(tmp_path, f"playoff = {{ games = 4 }}\ncross = {{ error = {error} }}")
+    )
+    assert 0 < wide < narrow
+    assert "games between divisions" in " ".join(tour(tmp_path, *words).stdout.split())
 
 
 @pytest.mark.parametrize("names", [("Ada", "Bea", "Cid")])

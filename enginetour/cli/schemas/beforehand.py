@@ -391,8 +391,11 @@ DOCUMENTS: Mapping[str, type[BaseModel]] = {
             "league": about(str, "name of the league"),
             "simulations": about(int, "number of simulations"),
             "seasons": about(int, "number of seasons of each simulation"),
-            "hours": about(float | None, "hours of a season without matches between divisions; null: not known"),
+            "hours": about(float | None, "hours of a season; null: not known"),
             "playoff_games": about(float, "mean number of games of all playoffs of a season"),
+            "cross_games": about(
+                float | None, "mean number of games between divisions in the first season; null: there are none"
+            ),
             "divisions": list_of(_PlannedDivision, "the divisions, from top to bottom"),
         },
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,6 +95,9 @@ class PlayoffTable(_Table):
         return {"system": "match", "games": self.games, **test}
 
 
+_AHEAD = 8  # encounters; the default of the adaptive format
+
+
 class CrossTable(_Table):
     """``[league.cross]``: matches between divisions, which connect the rating pools."""
 
@@ -112,6 +116,37 @@ class CrossTable(_Table):
     play: dict[str, Any] = Field(
         default={}, description="Settings of [play] that are different in matches between divisions."
     )
+
+    def matches(
+        self,
+        tables: Sequence[Sequence[str]],
+        results: Mapping[tuple[str, str], tuple[int, int, int]],
+        slots: int,
+    ) -> tuple[tuple[str, ...], dict[str, Any]]:
+        """Return the entrants and the format of the matches.
+
+        Args:
+            tables: the engines of each division, best first.
+            results: wins, draws and losses of White in the games of the divisions, by pair.
+            slots: number of concurrent games.
+        """
+        if self.error is not None:
+            return tuple(name for one in tables for name in one), {
+                "system": "adaptive",
+                "goal": {"divisions": [list(one) for one in tables], "error": self.error},
+                "games": self.games,
+                "known": [[*pair, *counts] for pair, counts in sorted(results.items())],
+                "ahead": max(_AHEAD, 2 * slots),
+            }
+        pairs = [
+            [upper, lower]
+            for above, below in pairwise(tables)
+            for upper in above[-self.engines :]
+            for lower in below[: self.engines]
+        ]
+        named = {name for pair in pairs for name in pair}
+        names = tuple(name for one in tables for name in one if name in named)
+        return names, {"system": "roundrobin", "pairs": pairs, "games_per_pairing": self.games_per_pairing}
 
 
 class QualifierTable(_Table):
