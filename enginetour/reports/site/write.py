@@ -15,13 +15,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from enginetour.interop.files import lock_file, named_errors, open_regular
 from enginetour.model.errors import InputRefused, UsageRefused
-from enginetour.reports.html import game
+from enginetour.reports.html.game import pieces_script
 from enginetour.reports.html.page import GAME_ASSETS, REPORT_ASSETS, program_digest, read_asset
 from enginetour.reports.site.feeds import ATOM, JSON_FEED, atom, feed_entries, json_feed, newest_games
 from enginetour.reports.site.games import game_scripts, list_scripts
@@ -34,7 +35,7 @@ MANIFEST = "assets/site.json.gz"  # packed: the list for twenty seasons of 79,20
 _ADDRESS = re.compile(r"(?:[a-z0-9][a-z0-9._-]*/)*[a-z0-9][a-z0-9._-]*")
 _KIND = "site of a league, written by enginetour"
 _STEP = "choose another directory with -o"
-_ASSETS = (*REPORT_ASSETS, *GAME_ASSETS, "site.css", "site.js", "site-game.js")
+_ASSETS = (*REPORT_ASSETS, *GAME_ASSETS, "site.css", "site-load.js", "site.js", "site-game.js")
 _Text = Callable[[], str]
 
 
@@ -70,15 +71,12 @@ def write_site(store: Store, league: str, target: Path, *, base: str = "") -> Wr
             facts = Facts(files.facts)
             review = league_review(store, league, facts)
             logs = [one.log for one in review.played]
-            keyed = {
-                address: (key, make) for address, key, make in chain(*map(game_scripts, logs), *map(list_scripts, logs))
-            }
+            scripts = chain(*map(game_scripts, logs), *map(list_scripts, logs))
+            keyed = {address: (key, make) for address, key, make in chain(scripts, _assets())}
             games = newest_games(review)
             entries = feed_entries(review, games)
             texts: dict[str, _Text] = dict(site_pages(review, games))
             texts |= {ATOM: lambda: atom(review, entries, base), JSON_FEED: lambda: json_feed(review, entries, base)}
-            texts |= {f"assets/{name}": lambda name=name: read_asset(name) for name in _ASSETS}  # type: ignore[misc]
-            texts["assets/pieces.js"] = game.pieces_script
             files.begin([*keyed, *texts])
             for address, (key, make) in keyed.items():
                 if not files.keep(address, key):
@@ -86,6 +84,13 @@ def write_site(store: Store, league: str, target: Path, *, base: str = "") -> Wr
             for address, make in texts.items():
                 files.put(address, make())
         return WrittenSite(target / "index.html", len(keyed) + len(texts), files.end(facts.found))
+
+
+def _assets() -> Iterator[tuple[str, str, _Text]]:
+    """Yield the addresses of the files that only depend on the program, with their key and a function for the text."""
+    for name in _ASSETS:
+        yield f"assets/{name}", "asset", partial(read_asset, name)
+    yield "assets/pieces.js", "asset", pieces_script
 
 
 @contextmanager

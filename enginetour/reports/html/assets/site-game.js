@@ -9,17 +9,6 @@
   let names = null;
   let packed = "";
 
-  const load = (address) =>
-    new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = address;
-      script.onload = resolve;
-      script.onerror = () => reject(new Error(`${address} cannot be loaded`));
-      document.head.append(script);
-    });
-  window.siteNames = (given) => {
-    names = { ...given, engines: new Map(given.engines) };
-  };
   window.siteGames = (given) => {
     packed = given;
   };
@@ -167,16 +156,16 @@
   };
 
   const begin = async () => {
-    await load("lists/names.js");
+    names = await site.names();
     const asked = /^#([a-z0-9._-]+)\/([1-9]\d*)$/.exec(location.hash);
     const tournament = asked && names.tournaments.find((one) => one.slug === asked[1]);
     if (!tournament || Number(asked[2]) > tournament.games) throw new Error("This game is not on this site.");
     const part = String(Math.ceil(Number(asked[2]) / names.perScript)).padStart(4, "0");
-    await load(`games/${tournament.slug}/${part}.js`);
+    await site.load(`games/${tournament.slug}/${part}.js`);
     const game = (await unpacked()).find((one) => one.number === Number(asked[2]));
     if (!game) throw new Error("The moves of this game are not on this site.");
     fill(game, tournament);
-    await load("assets/board.js");
+    await site.load("assets/board.js");
   };
   window.addEventListener("hashchange", () => location.hash.includes("/") && location.reload());
   begin().catch((error) => {

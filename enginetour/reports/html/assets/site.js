@@ -1,5 +1,4 @@
-// The list of games of a league: search, filters, pages of 100 games. Scripts with the lines of the list are loaded when
-// they are needed, because a page from disk must not read other files.
+// The list of games of a league: search, filters, pages of 100 games. Scripts with its lines are loaded when needed.
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
@@ -11,18 +10,6 @@
   let found = []; // the games that fit, as pairs of part and place
   let top = 0; // the first game shown
 
-  const load = (address) =>
-    new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = address;
-      script.onload = resolve;
-      script.onerror = () => reject(new Error(`${address} cannot be loaded`));
-      document.head.append(script);
-    });
-
-  window.siteNames = (given) => {
-    names = { ...given, engines: new Map(given.engines) };
-  };
   window.siteList = ([slug, number, part]) => {
     const lower = (texts) => texts.map((text) => text.toLowerCase());
     let at = 0;
@@ -144,7 +131,7 @@
   const change = async () => {
     byId("count").textContent = "Loading …";
     const missing = pieces().filter(([slug, number]) => !parts.has(`${slug}/${number}`));
-    await Promise.all(missing.map(([slug, number]) => load(`lists/${slug}/${String(number).padStart(4, "0")}.js`)));
+    await Promise.all(missing.map(([slug, number]) => site.load(`lists/${slug}/${String(number).padStart(4, "0")}.js`)));
     const inside = pieces().map(([slug, number]) => parts.get(`${slug}/${number}`));
     const sorted = (key) => Array.from(new Set(inside.flatMap((part) => part[key]))).sort((a, b) => a.localeCompare(b));
     fill("one", sorted("names"));
@@ -153,7 +140,7 @@
   };
 
   const begin = async () => {
-    await load("lists/names.js");
+    names = await site.names();
     const scope = byId("scope");
     const seasons = Array.from(new Set(names.tournaments.map((one) => one.season)));
     for (const season of seasons) {
