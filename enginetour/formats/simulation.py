@@ -92,7 +92,7 @@ class Population:
     def lead(self, pairing: Pairing) -> float:
         """Return White's Elo advantage, after the assumed effect of the time odds of this game."""
         even = self.strengths[pairing.white] - self.strengths[pairing.black]
-        return even - task.odds_in_points(pairing.handicap, self.world.odds)
+        return even - task.odds_in_points(pairing.handicap, self.world.odds) if pairing.handicap else even
 
     def outcome(self, pairing: Pairing) -> Outcome:
         """Return the result of a game; the random number belongs to the pair and does not depend on the colors."""

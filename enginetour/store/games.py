@@ -107,20 +107,18 @@ class StoredGame:
     voided: bool
 
 
-def _event(row: Any) -> Event:
-    """Read an event from a row that ends with the columns of the pairing."""
-    if row.kind == "finished":
-        pairing = Pairing(*row[-len(_PAIRING) :])
-        return GameFinished(pairing, row.outcome, duration_ms(row.started_unix, row.ended_unix))
-    payload = row.payload
-    if row.kind == "voided":
-        return GameVoided(Pairing(*row[-len(_PAIRING) :]), row.outcome, payload["why"])
-    if row.kind == "withdrawn":
+def _event(kind: str, payload: Any, outcome: Outcome, began: float, ended: float, *pairing: Any) -> Event:
+    """Return the event of a row. `pairing` has the columns of `Pairing`; columns of a game are None in other events."""
+    if kind == "finished":
+        return GameFinished(Pairing(*pairing), outcome, duration_ms(began, ended))
+    if kind == "voided":
+        return GameVoided(Pairing(*pairing), outcome, payload["why"])
+    if kind == "withdrawn":
         return Withdrawn(payload["name"])
-    if row.kind == "extended":
+    if kind == "extended":
         return Extended(tuple(payload["settings"].items()))
     entrant = codecs.entrant_of(payload["entrant"])
-    return Added(entrant) if row.kind == "added" else Replaced(payload["old"], entrant)
+    return Added(entrant) if kind == "added" else Replaced(payload["old"], entrant)
 
 
 def _incidents_of(connection: Connection, games: list[int]) -> dict[int, list[Incident]]:
@@ -297,15 +295,15 @@ class TournamentReader:
         last = after
         joined = EVENTS.outerjoin(GAMES, GAMES.c.id == EVENTS.c.game)
         times = GAMES.c.started_unix, GAMES.c.ended_unix
-        page = select(EVENTS.c.position, EVENTS.c.kind, EVENTS.c.payload, GAMES.c.outcome, *times, *_PAIRING)
+        page = select(EVENTS.c.kind, EVENTS.c.payload, GAMES.c.outcome, *times, *_PAIRING, EVENTS.c.position)
         page = page.select_from(joined)
         page = page.where(EVENTS.c.tournament == self.id).order_by(EVENTS.c.position).limit(_EVENTS_A_PAGE)
         while True:
             rows = self.database.rows(page.where(EVENTS.c.position > last))
             if not rows:
                 return
-            for row in rows:
-                yield _event(row)
+            for *columns, _ in rows:
+                yield _event(*columns)
             last = rows[-1].position
 
     def notes(self) -> list[tuple[int, Note]]:
