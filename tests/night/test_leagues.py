@@ -11,12 +11,16 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from enginetour.formats.league import next_season
 from enginetour.store.replay import audit
 from enginetour.store.seasons import SeasonBook, seasons_of
 from enginetour.store.tournaments import Store
 from enginetour.tournament.league import read_league
 from tests.support.tournaments import league, scripted, tour
+
+pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
 KILLS = int(os.environ.get("ENGINETOUR_NIGHT_KILLS", "20"))
 SEASONS = 2
