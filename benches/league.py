@@ -2,7 +2,8 @@
 
 Everything is that of `enginetour run league.toml`, but the function that plays a game in a slot is simulated. A slot
 is busy from the start to the end of a game, by the times in the database. The first figure is for the time from the
-start of the last slot until the first division ends; the second one is for the whole season.
+start of the last slot until the first division ends; the second one is for the whole season, with the matches between
+divisions at its end.
 """
 
 from __future__ import annotations
@@ -72,14 +73,15 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     with Store.open(database, readonly=True) as store:
         book = newest_season(store, "bench")
         assert book is not None
-        spans = [
-            [(one.game.started_unix, one.game.ended_unix) for one in stage.log.full_games()]
-            for stage in book.divisions
+        spans = {
+            stage.label: [(one.game.started_unix, one.game.ended_unix) for one in stage.log.full_games()]
+            for stage in book.stages()
             if stage.log
-        ]
-    games = [span for part in spans for span in part]
+        }
+        divisions = [spans[stage.label] for stage in book.divisions]
+    games = [span for part in spans.values() for span in part]
     begin, end = min(first for first, _ in games), max(last for _, last in games)
-    first_end = min(max(last for _, last in part) for part in spans)
+    first_end = min(max(last for _, last in part) for part in divisions)
     full, ended = begin + MOST_FULL * given.mean, first_end - MOST_FULL * given.mean
     shape = f"{given.divisions} divisions of {given.size}, {given.slots} slots, games of {given.mean:g} s"
     busy, whole = (_busy(games, *span) / given.slots for span in ((full, ended), (begin, end)))

@@ -311,13 +311,21 @@ class PairList(Format[ListState], ABC):
 
     def _scheduled(self, state: ListState, boards: Iterable[_Board]) -> ListState:
         games, each = self.options.games_per_pairing, games_per_opening(self.options.games_per_pairing)
+        swap = self.options.swap
         encounters, rounds = state.encounters, state.rounds
         pairings: list[Pairing] = []
         for board in boards:
             white, black, cycle, number, given = self._at_odds(state, board)
-            earlier = cycle * games // each
-            of_match = {"games": games, "encounter": encounters + 1, "number": number, "earlier": earlier}
-            pairings += match_games(white, black, **of_match, handicap=given, swap=self.options.swap)
+            pairings += match_games(
+                white,
+                black,
+                games=games,
+                encounter=encounters + 1,
+                number=number,
+                earlier=cycle * games // each,
+                handicap=given,
+                swap=swap,
+            )
             encounters += games // each
             rounds = max(rounds, number)
         return replace(state, schedule=state.schedule.extended(pairings), encounters=encounters, rounds=rounds)

@@ -41,12 +41,9 @@ def division_rows(book: SeasonBook, stage: Stage) -> Iterator[dict[str, Any]]:
 
 def stage_state(stage: Stage) -> str:
     """Return the state of a tournament, such as ``finished`` or ``12 of 30 games``."""
-    if stage.is_finished:
-        return "finished"
-    if stage.remaining is None:
+    if stage.result is None:
         return "not begun"
-    done = stage.log.endings().total() if stage.log else 0
-    return format_games(done, stage.remaining)
+    return "finished" if stage.is_finished else format_games(stage.result.games, stage.result.remaining)
 
 
 def season_sheet(book: SeasonBook) -> Sheet:

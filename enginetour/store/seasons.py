@@ -15,6 +15,7 @@ from enginetour.formats.base import Format
 from enginetour.formats.league import Move, Rules, Season, SeasonResult, playoff_pairs
 from enginetour.model.errors import StoreRefused, UsageRefused, did_you_mean
 from enginetour.model.game import StandingsRow
+from enginetour.store.games import TournamentReader
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
 from enginetour.store.tables import SEASONS
@@ -130,24 +131,27 @@ class StageResult:
         standings: the current table.
         is_finished: whether no game remains.
         remaining: the fewest and the most games that are left.
+        games: number of games that count.
         verdict: the verdict of its sequential test, "" before the verdict; None without a test.
     """
 
     standings: tuple[StandingsRow, ...]
     is_finished: bool
     remaining: tuple[int, int]
+    games: int
     verdict: str | None = None
 
     @classmethod
-    def of(cls, format_: Format[Any], state: Any) -> StageResult:
-        """Return the result of a replayed log."""
+    def of(cls, log: TournamentReader, format_: Format[Any], state: Any) -> StageResult:
+        """Return the result of a log that was replayed to `state`."""
         verdict = None if getattr(state, "walk", None) is None else state.verdict or ""
-        return cls(format_.standings(state), not format_.offers(state), format_.remaining(state), verdict)
+        games = log.endings().total()
+        return cls(format_.standings(state), not format_.offers(state), format_.remaining(state), games, verdict)
 
 
 def read_result(log: TournamentLog) -> StageResult:
     """Replay a log and return its result."""
-    return StageResult.of(*fold(log))
+    return StageResult.of(log, *fold(log))
 
 
 @dataclass

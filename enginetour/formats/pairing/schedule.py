@@ -53,17 +53,20 @@ def match_games(
     earlier: int = 0,
     handicap: int = 0,
     swap: bool = True,
-) -> Iterator[Pairing]:
+) -> list[Pairing]:
     """Return all games of a match; `white` has White in game 1, then colors alternate unless `swap` is off.
 
     `encounter` is the number of the first encounter in the tournament, and `number` is the round. The pair has already
     played `earlier` encounters. The entrant `white` gives `handicap` bands in all games, also when it has Black.
     """
+    each, turned = games_per_opening(games), (black, white, -handicap) if swap else (white, black, handicap)
+    found = []
     for game in range(games):
-        meeting, leg = divmod(game, games_per_opening(games))
-        turned = swap and game % 2 == 1
-        pair, given = ((black, white), -handicap) if turned else ((white, black), handicap)
-        yield Pairing(*pair, earlier + meeting + 1, leg + 1, encounter + meeting, number, given)
+        first, second, given = turned if game % 2 else (white, black, handicap)
+        found.append(
+            Pairing(first, second, earlier + game // each + 1, game % each + 1, encounter + game // each, number, given)
+        )
+    return found
 
 
 class GameSchedule(NamedTuple):

@@ -61,7 +61,7 @@ def with_game(grid: Grid, game: Scored, sign: int = 1) -> Grid:
 
 def with_results(grid: Grid, results: Mapping[tuple[str, str], tuple[int, int, int]]) -> Grid:
     """Return the grid with several games: White's wins, draws and losses by (White, Black)."""
-    rows = {name: dict(row) for name, row in grid.items()}
+    rows = {name: dict(row.items()) for name, row in grid.items()}  # a view is faster than the keys of a `Map`
     for (white, black), (won, drawn, lost) in results.items():
         games = won + drawn + lost
         for name, other, wins, losses in ((white, black, won, lost), (black, white, lost, won)):

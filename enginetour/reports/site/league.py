@@ -57,12 +57,13 @@ class Facts:
             StandingsRow(rank, name, points, games, status, tuple((code, value) for code, value in breaks), unplayed)
             for rank, name, points, games, status, breaks, unplayed in found["standings"]
         )
-        return StageResult(tuple(rows), found["finished"], tuple(found["remaining"]), found["verdict"])
+        remaining = tuple(found["remaining"])
+        return StageResult(tuple(rows), found["finished"], remaining, found["counted"], found["verdict"])
 
 
 def _facts_of(log: TournamentReader) -> dict[str, Any]:
     format_, state = fold(log)
-    result = StageResult.of(format_, state)
+    result = StageResult.of(log, format_, state)
     forecast = None
     count = _SIMULATIONS
     if format_.rest(state) is None:
@@ -75,6 +76,7 @@ def _facts_of(log: TournamentReader) -> dict[str, Any]:
         "finished": result.is_finished,
         "remaining": result.remaining,
         "verdict": result.verdict,
+        "counted": result.games,
         "games": log.last_number,
         "last_at": log.last_at,
         "counts": [[*pair, *counts] for pair, counts in sorted(log.pair_counts().items())],
