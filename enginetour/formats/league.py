@@ -90,15 +90,18 @@ class Season:
     waiting: tuple[str, ...] = ()
     moves: tuple[Move, ...] = ()
 
-    def settled(self, qualifier: Sequence[str]) -> Season:
+    def settled(self, qualifier: Sequence[str], begun: Mapping[int, Sequence[str]] = {}) -> Season:
         """Return the season with the places that the table of the qualifier decides, best first.
 
-        Engines of the qualifier that are not in its table have left it.
+        Engines of the qualifier that are not in its table have left it. Divisions that have `begun`, by their numbers,
+        keep their engines, even if the table has changed since.
         """
-        rest, divisions = list(qualifier), list[tuple[str, ...]]()
-        for present, places in zip(self.divisions, self.open, strict=True):
-            divisions.append((*present, *rest[:places]))
-            del rest[:places]
+        rest = [name for name in qualifier if not any(name in engines for engines in begun.values())]
+        divisions = list[tuple[str, ...]]()
+        for number, (present, places) in enumerate(zip(self.divisions, self.open, strict=True)):
+            free = 0 if number in begun else places
+            divisions.append(tuple(begun.get(number, (*present, *rest[:free]))))
+            del rest[:free]
         return replace(
             self,
             divisions=tuple(divisions),
@@ -161,8 +164,8 @@ def playoff_pairs(rules: Rules, tables: Sequence[Sequence[str]], border: int) ->
     """
     count = rules.playoff[border] if border < len(rules.playoff) else 0
     upper, lower = tables[border], tables[border + 1]
-    down = _relegated(rules, border, len(upper))
-    above = upper[max(0, len(upper) - down - count) : len(upper) - down]
+    end = len(upper) - _relegated(rules, border, len(upper))
+    above = upper[max(rules.moving(border - 1), end - count) : end]  # engines that may move up do not move down
     below = lower[rules.promote[border] : rules.promote[border] + count]
     pairs = min(len(above), len(below))
     return tuple(zip(above[len(above) - pairs :], reversed(below[:pairs]), strict=True)) if pairs else ()
@@ -170,14 +173,12 @@ def playoff_pairs(rules: Rules, tables: Sequence[Sequence[str]], border: int) ->
 
 def zones(rules: Rules, tier: int, places: int) -> list[str]:
     """Return what each place of a division's table means, from the first place to the last; "" without a meaning."""
-    found = [""] * places
-    if tier > 0:
-        up = rules.promote[tier - 1]
-        for place in range(min(places, rules.moving(tier - 1))):
-            found[place] = "promotion" if place < up else "playoff for promotion"
+    found, rising = [""] * places, min(places, rules.moving(tier - 1))
+    for place in range(rising):
+        found[place] = "promotion" if place < rules.promote[tier - 1] else "playoff for promotion"
     if tier < len(rules.names) - 1:
         down = _relegated(rules, tier, places)
-        for place in range(min(places, down + rules.playoff[tier])):
+        for place in range(min(places - rising, down + rules.playoff[tier])):
             found[places - 1 - place] = "relegation" if place < down else "playoff against relegation"
     return found
 
@@ -193,16 +194,18 @@ def next_season(
     result: SeasonResult,
     engines: Sequence[str],
     *,
+    before: Rules | None = None,
     versions: Mapping[str, str] = {},
     ratings: Mapping[str, float] = {},
 ) -> Season:
     """Return the season after a settled season.
 
     Args:
-        rules: the rules of the new season; sizes may have changed, the number of divisions may not.
+        rules: the rules of the new season; they may have changed, the number of divisions may not.
         season: the season that has ended.
         result: its results.
         engines: engines that the league has now, in the order in which new ones enter.
+        before: the rules of the season that has ended, which decide who moves up and down. Default: `rules`.
         versions: new engines that take the places of their predecessors, and those predecessors.
         ratings: prior ratings, for new engines that enter by rating.
 
@@ -210,12 +213,12 @@ def next_season(
         ValueError: The rules have another number of divisions, there are too few engines, or ratings are missing.
     """
     if len(rules.sizes) != len(season.divisions):
-        before, now = len(season.divisions), len(rules.sizes)
-        raise ValueError(f"a league keeps its number of divisions (it was {before}, found {now})")
+        was, now = len(season.divisions), len(rules.sizes)
+        raise ValueError(f"a league keeps its number of divisions (it was {was}, found {now})")
     known = _known(season, result)
     present = {*season.waiting, *(name for table in result.tables for name in table)}  # a place can be inherited
     heirs = {old: new for new, old in versions.items() if old in present and new in engines and new not in known}
-    return _Succession(rules, season, result, engines, heirs, ratings).season()
+    return _Succession(rules, before or rules, season, result, engines, heirs, ratings).season()
 
 
 def _known(season: Season, result: SeasonResult) -> set[str]:
@@ -229,38 +232,42 @@ class _Succession:
     def __init__(
         self,
         rules: Rules,
+        before: Rules,
         season: Season,
         result: SeasonResult,
         engines: Sequence[str],
         heirs: Mapping[str, str],
         ratings: Mapping[str, float],
     ) -> None:
-        self.rules, self.ratings = rules, ratings
+        self.rules, self.before, self.ratings = rules, before, ratings
         self.versions = {new: f"new version of {old}" for old, new in heirs.items()}
         self.moves: dict[str, Move] = {}
         known = _known(season, result)
         # The tables with the names of new versions; `ranks` also has the engines that are not in the league any more.
         self.ranks = [[heirs.get(name, name) for name in table] for table in result.tables]
         self.tables = [[name for name in table if name in engines] for table in self.ranks]
+        self.tiers = {name: tier for tier, table in enumerate(self.ranks) for name in table}
         self.playoffs = {
             border: {heirs.get(lower, lower): heirs.get(upper, upper) for upper, lower, won in matches if won}
             for border, matches in result.playoffs.items()
         }
-        waited = [heirs.get(name, name) for name in season.waiting]
-        newcomers = [name for name in engines if name not in known and name not in heirs.values()]
-        self.queue = [*(name for name in waited if name in engines), *newcomers]
-        self.newcomers = newcomers
-        for title, division, table in zip(rules.names, season.divisions, result.tables, strict=True):
+        waiting = [name for name in season.waiting if not any(name in table for table in result.tables)]
+        self.newcomers = [name for name in engines if name not in known and name not in heirs.values()]
+        self.queue = [name for name in (heirs.get(each, each) for each in waiting) if name in engines] + self.newcomers
+        places = zip(before.names, rules.names, season.divisions, result.tables, strict=True)
+        for title, following, division, table in places:
             for name in division:
                 if name in result.left:
                     self.moves[name] = Move(name, "leaves", title, "", result.left[name])
-            self._note_changes(title, table, heirs, engines)
-        self._note_changes("", season.waiting, heirs, engines)
+            self._note_changes(title, following, table, heirs, engines)
+        self._note_changes("", "", waiting, heirs, engines)
 
-    def _note_changes(self, title: str, names: Sequence[str], heirs: Mapping[str, str], engines: Sequence[str]) -> None:
+    def _note_changes(
+        self, title: str, following: str, names: Sequence[str], heirs: Mapping[str, str], engines: Sequence[str]
+    ) -> None:
         for name in names:
             if name in heirs:
-                self.moves[heirs[name]] = Move(heirs[name], "version", title, title, self.versions[heirs[name]])
+                self.moves[heirs[name]] = Move(heirs[name], "version", title, following, self.versions[heirs[name]])
             elif name not in engines:
                 self.moves[name] = Move(name, "leaves", title, "", "it is not an entrant of the league any more")
 
@@ -275,11 +282,12 @@ class _Succession:
         rising = [list[str]() for _ in tables]  # from below
         for border in range(len(tables) - 1):
             for name, why in self._falling(border):
-                self._move(name, border, border + 1, why)
-                staying[border].remove(name)
-                arriving[border + 1].append(name)
+                if name in staying[border]:  # otherwise it moves up by a playoff from before a game was replayed
+                    self._move(name, border + 1, why)
+                    staying[border].remove(name)
+                    arriving[border + 1].append(name)
             for name, why in self._climbing(border):
-                self._move(name, border + 1, border, why)
+                self._move(name, border, why)
                 staying[border + 1].remove(name)
                 rising[border].append(name)
         by_rating = self._placed_by_rating()
@@ -290,25 +298,26 @@ class _Succession:
             if tier < len(tables) - 1:
                 self._fit(tier, size, staying, arriving, rising)
             divisions.append([*arriving[tier], *staying[tier], *rising[tier]])
-        return _entered(rules, divisions, self.queue, self.moves, protected=by_rating)
+        titles = {name: self.before.names[tier] for name, tier in self.tiers.items()}
+        return _entered(rules, divisions, self.queue, self.moves, titles, protected=by_rating)
 
     def _falling(self, border: int) -> Iterator[tuple[str, str]]:
         """Yield the engines that move down at a border, with the reasons, in the order of the table."""
         ranks = self.ranks[border]
-        relegated = ranks[len(ranks) - _relegated(self.rules, border, len(ranks)) :]
+        relegated = ranks[len(ranks) - _relegated(self.before, border, len(ranks)) :]
         beaten = {upper: lower for lower, upper in self._won(border).items()}
         for name in self.tables[border]:
             if name in relegated:
-                yield name, self._place(border, name)
+                yield name, self._place(name)
             elif name in beaten:
                 yield name, f"lost the playoff against {beaten[name]}"
 
     def _climbing(self, border: int) -> Iterator[tuple[str, str]]:
         """Yield the engines that move up at a border, with the reasons, in the order of the table."""
-        promoted = self.ranks[border + 1][: self.rules.promote[border]]
+        promoted = self.ranks[border + 1][: self.before.promote[border]]
         for name in self.tables[border + 1]:
             if name in promoted:
-                yield name, self._place(border + 1, name)
+                yield name, self._place(name)
             elif name in self._won(border):
                 yield name, f"won the playoff against {self._won(border)[name]}"
 
@@ -324,35 +333,30 @@ class _Succession:
         title = self.rules.names[tier]
         while len(arriving[tier]) + len(staying[tier]) + len(rising[tier]) > size:
             name = (staying[tier] or arriving[tier] or rising[tier]).pop()
-            self._move(name, tier, tier + 1, f"{title} has {size} places")
+            self._move(name, tier + 1, f"{title} has {size} places")
             arriving[tier + 1].append(name)
         while len(arriving[tier]) + len(staying[tier]) + len(rising[tier]) < size:
             source = next((low for low in range(tier + 1, len(staying)) if staying[low] or arriving[low]), None)
-            if source is None:
-                name = self.queue.pop(0)
-                self.moves[name] = Move(name, "enters", "", title, f"{title} had a free place")
-            else:
-                name = (staying[source] or arriving[source]).pop(0)
-                place = f"{self._place(source, name)}, and " if name in self.ranks[source] else ""
-                self._move(name, source, tier, f"{place}{title} had a free place")
+            name = (self.queue if source is None else staying[source] or arriving[source]).pop(0)
+            place = f"{self._place(name)}, and " if source is not None and source == self.tiers.get(name) else ""
+            self._move(name, tier, f"{place}{title} had a free place")
             rising[tier].append(name)
 
-    def _place(self, tier: int, name: str) -> str:
-        return f"place {self.ranks[tier].index(name) + 1} of {self.rules.names[tier]}"
+    def _place(self, name: str) -> str:
+        tier = self.tiers[name]
+        return f"place {self.ranks[tier].index(name) + 1} of {self.before.names[tier]}"
 
-    def _move(self, name: str, source: int, target: int, why: str) -> None:
-        names, earlier = self.rules.names, self.moves.get(name)
-        if earlier is not None and earlier.kind in ("promoted", "relegated", "enters"):  # it moves two divisions
-            source, why = names.index(earlier.source) if earlier.source else -1, f"{earlier.why}; {why}"
-        elif earlier is not None:
-            why = f"{earlier.why}; {why}"
-        if source == target:  # it lost its place, and a free place gives it back
+    def _move(self, name: str, target: int, why: str) -> None:
+        """Note that an engine moves to a division, perhaps after another move."""
+        tier, earlier = self.tiers.get(name), self.moves.get(name)
+        source, title = "" if tier is None else self.before.names[tier], self.rules.names[target]
+        if tier == target:  # it lost its place, and a free place gives it back
             self.moves.pop(name)
             if name in self.versions:
-                self.moves[name] = Move(name, "version", names[source], names[source], self.versions[name])
+                self.moves[name] = Move(name, "version", source, title, self.versions[name])
             return
-        kind: Kind = "enters" if source < 0 else "promoted" if target < source else "relegated"
-        self.moves[name] = Move(name, kind, names[source] if source >= 0 else "", names[target], why)
+        kind: Kind = "enters" if tier is None else "promoted" if target < tier else "relegated"
+        self.moves[name] = Move(name, kind, source, title, f"{earlier.why}; {why}" if earlier else why)
 
     def _placed_by_rating(self) -> dict[str, int]:
         """Take the newcomers with a rating from the queue; return the divisions whose mean ratings are nearest."""
@@ -369,9 +373,8 @@ class _Succession:
             rating = self.ratings[name]
             tier = found[name] = min(means, key=lambda each: (abs(means[each] - rating), each))
             self.queue.remove(name)
-            title = self.rules.names[tier]
-            why = f"its rating {rating:g} is nearest to the mean of {title}, {means[tier]:.0f}"
-            self.moves[name] = Move(name, "enters", "", title, why)
+            mean = f"the mean of {self.rules.names[tier]}, {means[tier]:.0f}"
+            self._move(name, tier, f"its rating {rating:g} is nearest to {mean}")
         return found
 
 
@@ -380,11 +383,13 @@ def _entered(
     divisions: Sequence[list[str]],
     queue: Sequence[str],
     moves: Mapping[str, Move],
+    titles: Mapping[str, str] = {},
     protected: Collection[str] = (),
 ) -> Season:
     """Return a season with the last division completed by waiting engines, or with a qualifier for its places.
 
-    Engines that are `protected` do not lose their places to waiting engines.
+    `titles` are the divisions of the season before. Engines that are `protected` do not lose their places to waiting
+    engines.
     """
     *upper, bottom = divisions
     size, title, moves = rules.sizes[-1], rules.names[-1], dict(moves)
@@ -402,10 +407,8 @@ def _entered(
         why = f"{earlier.why}; first of the waiting engines" if earlier else "first of the waiting engines"
         moves[name] = Move(name, "enters", "", title, why)
     for name in leaving:
-        earlier = moves.get(name)
-        source = earlier.source if earlier and earlier.source else title
         who = "1 engine enters" if places == 1 else f"{places} engines enter"
-        moves[name] = Move(name, "waits", source, "", f"{title} has {size} places, and {who}")
+        moves[name] = Move(name, "waits", titles.get(name, ""), "", f"{title} has {size} places, and {who}")
     places_of = (*map(tuple, upper), (*staying, *queue[:places]))
     waiting = (*queue[places:], *leaving)
     return Season(places_of, (0,) * len(divisions), waiting=waiting, moves=tuple(moves.values()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, get_args
 
@@ -25,10 +25,10 @@ from enginetour.formats.league import (
 
 
 @st.composite
-def rules_of_leagues(draw: st.DrawFn) -> Rules:
-    """Return valid rules of a small league."""
-    tiers = draw(st.integers(1, 4))
-    names = tuple("ABCD"[:tiers])
+def rules_of_leagues(draw: st.DrawFn, tiers: int = 0) -> Rules:
+    """Return valid rules of a small league, with a number of divisions if it is given."""
+    tiers = tiers or draw(st.integers(1, 4))
+    names = tuple(draw(st.sampled_from(["ABCD", "EFGH"]))[:tiers])
     sizes = tuple(draw(st.lists(st.integers(2, 6), min_size=tiers, max_size=tiers)))
     promote = tuple(draw(st.lists(st.integers(0, 2), min_size=tiers - 1, max_size=tiers - 1)))
     playoff = (draw(st.integers(0, 1)),) * (tiers - 1)
@@ -79,11 +79,13 @@ def test_a_season_follows_from_the_season_before(data: st.DataObject) -> None:
     league = Played(rules, settled(data.draw, first), engines)
     ratings = dict.fromkeys(engines, 2000.0)
     for _ in range(data.draw(st.integers(1, 4))):
-        before = league.season
+        before, league.rules = league.season, rules
         result = league.result(data.draw, names)
         ratings |= dict.fromkeys((name for table in result.tables for name in table), 2000.0)
         versions: dict[str, str] = {}
-        for _ in range(len(result.left) + data.draw(st.integers(0, 2))):  # an engine for each one that left
+        rules = data.draw(st.one_of(st.just(rules), rules_of_leagues(len(rules.sizes))))
+        lacking = len(result.left) + max(0, sum(rules.sizes) - sum(league.rules.sizes))
+        for _ in range(lacking + data.draw(st.integers(0, 2))):
             engines.append(f"new{next(names)}")
             ratings[engines[-1]] = data.draw(st.sampled_from([1900.0, 2100.0]))
         for old in data.draw(st.lists(st.sampled_from(engines), max_size=2, unique=True)):
@@ -93,8 +95,9 @@ def test_a_season_follows_from_the_season_before(data: st.DataObject) -> None:
         here = set(engines) - set(result.left) - set(versions.values())
         if len(here) > sum(rules.sizes) and data.draw(st.booleans()):
             engines.remove(data.draw(st.sampled_from(sorted(here))))
-        made = next_season(rules, before, result, engines, versions=versions, ratings=ratings)
-        again = next_season(rules, before, result, engines, versions=versions, ratings=ratings)
+        known = before, result, engines
+        made = next_season(rules, *known, before=league.rules, versions=versions, ratings=ratings)
+        again = next_season(rules, *known, before=league.rules, versions=versions, ratings=ratings)
         assert made == again
         assert max(Counter(made.engines).values()) == 1, "each engine has one place"
         assert not set(made.engines) - set(engines), "all of them are in the file"
@@ -104,12 +107,14 @@ def test_a_season_follows_from_the_season_before(data: st.DataObject) -> None:
         )
         if made.qualifier:
             assert len(made.qualifier) > sum(made.open) > 0
-        _check_moves(rules, before, result, made, versions)
+        _check_moves(league.rules, rules, before, result, made, versions)
         league.season = settled(data.draw, made)
         assert tuple(map(len, league.season.divisions)) == rules.sizes
 
 
-def _check_moves(rules: Rules, before: Season, result: SeasonResult, made: Season, versions: dict[str, str]) -> None:
+def _check_moves(
+    old: Rules, rules: Rules, before: Season, result: SeasonResult, made: Season, versions: dict[str, str]
+) -> None:
     """Check that each change of a place has one move with the right divisions, and that other engines have none."""
     where_now = {name: tier for tier, division in enumerate(made.divisions) for name in division}
     where_then = {name: tier for tier, table in enumerate(result.tables) for name in table}
@@ -121,7 +126,7 @@ def _check_moves(rules: Rules, before: Season, result: SeasonResult, made: Seaso
         if then != tier or name in old_of:
             move = moves[name]
             assert move.target == rules.names[tier]
-            assert move.source == ("" if then is None else rules.names[then])
+            assert move.source == ("" if then is None else old.names[then])
             kinds = {"enters"} if then is None else {"promoted"} if tier < then else {"relegated"}
             assert move.kind in (kinds if then != tier else {"version"})
         else:
@@ -130,8 +135,8 @@ def _check_moves(rules: Rules, before: Season, result: SeasonResult, made: Seaso
         assert move.why
         if name not in made.engines:
             assert move.kind == "leaves"
-    for tier, table in enumerate(result.tables):
-        meaning = dict(zip(table, zones(rules, tier, len(table)), strict=True))
+    for tier, table in enumerate(result.tables if rules.sizes == old.sizes else ()):
+        meaning = dict(zip(table, zones(old, tier, len(table)), strict=True))
         for name, zone in meaning.items():
             if zone == "promotion" and name in where_now and name not in versions.values():
                 assert where_now[name] <= tier
@@ -158,6 +163,50 @@ def test_promotion_and_relegation() -> None:
     ]
     assert zones(rules, 0, 4) == ["", "", "playoff against relegation", "relegation"]
     assert zones(rules, 1, 4) == ["promotion", "playoff for promotion", "", ""]
+
+
+def test_rules_change_between_seasons() -> None:
+    """The rules of a season decide who moves at its end; sizes and names are those of the new season."""
+    before = Rules(("A", "B"), (3, 3), (1,), (1,), entries=0)
+    season = first_season(before, [*"abcdef"])
+    result = SeasonResult((tuple("abc"), tuple("def")), {0: [("b", "e", False)]})
+    now = Rules(("Top", "Low"), (4, 2), (2,), (0,), entries=0)
+    made = next_season(now, season, result, [*"abcdef"], before=before)
+    assert made.divisions == (("a", "b", "d", "e"), ("c", "f"))
+    assert [(move.engine, move.source, move.target, move.why) for move in made.moves] == [
+        ("c", "A", "Low", "place 3 of A"),
+        ("d", "B", "Top", "place 1 of B"),
+        ("e", "B", "Top", "place 2 of B, and Top had a free place"),
+    ]
+    same = next_season(replace(now, sizes=(3, 3)), season, result, [*"abcdef"], before=before)
+    assert same.divisions == (("a", "b", "d"), ("c", "e", "f")), "e has lost the playoff"
+
+
+def test_no_engine_plays_for_promotion_and_against_relegation() -> None:
+    """If engines left a division, an engine that may move up is not in the zone of relegation, too."""
+    rules = Rules(("A", "B", "C"), (3, 3, 3), (1, 0), (1, 1), entries=0)
+    tables = (tuple("abc"), tuple("de"), tuple("ghi"))
+    assert playoff_pairs(rules, tables, 0) == (("b", "e"),)
+    assert playoff_pairs(rules, tables, 1) == ()
+    assert zones(rules, 1, 2) == ["promotion", "playoff for promotion"]
+    assert zones(rules, 1, 3) == ["promotion", "playoff for promotion", "playoff against relegation"]
+
+
+def test_a_table_changes_after_a_playoff() -> None:
+    """If a game is replayed after the playoffs, an engine that won one can be the last of its table: it moves up."""
+    rules = Rules(("A", "B", "C"), (2, 3, 2), (0, 1), (1, 0), entries=0)
+    season = first_season(rules, [*"abcdefg"])
+    result = SeasonResult((tuple("ab"), tuple("dec"), tuple("fg")), {0: [("b", "c", True)]})
+    made = next_season(rules, season, result, [*"abcdefg"])
+    assert made.divisions == (("a", "c"), ("b", "d", "f"), ("e", "g"))
+
+
+def test_an_engine_that_waited_was_added_to_a_division() -> None:
+    """An engine that waited and was added to a tournament has one place in the next season."""
+    rules = Rules(("A", "B"), (2, 2), (0,), (0,), entries=0)
+    season = first_season(rules, [*"abcde"])
+    made = next_season(rules, season, SeasonResult((("a", "b"), ("c", "e", "d"))), [*"abcde"])
+    assert (made.divisions, made.waiting) == ((("a", "b"), ("c", "e")), ("d",))
 
 
 def test_the_best_upper_engine_meets_the_last_lower_engine() -> None:
