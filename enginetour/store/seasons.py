@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,13 +18,16 @@ from enginetour.model.game import StandingsRow
 from enginetour.store.games import TournamentReader
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
-from enginetour.store.tables import SEASONS
+from enginetour.store.tables import SEASONS, TOURNAMENTS
 from enginetour.store.tournaments import Store
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSeason:
-    """A season as it was written. `section` is the section ``[league]`` at that time, ready for JSON."""
+    """A season as it was written.
+
+    `section` is the section ``[league]`` at that time, ready for JSON. A season `is_over` if the next one was written.
+    """
 
     league: str
     number: int
@@ -32,12 +35,17 @@ class StoredSeason:
     section: Mapping[str, Any]
     season: Season
     rules: Rules
+    is_over: bool = False
 
 
 def write_season(
     store: Store, league: str, number: int, section: Mapping[str, Any], rules: Rules, season: Season
 ) -> None:
-    """Write a season. Raise UsageRefused if another program has written this season."""
+    """Write a season.
+
+    Raise UsageRefused if another program has written this season, or if a tournament has the name of one of its
+    tournaments.
+    """
     about = {"league": league, "number": number, "created_unix": time.time(), "version": __version__}
     places = {
         "divisions": [
@@ -58,6 +66,12 @@ def write_season(
             raise UsageRefused(
                 f"season {number} of {league} already exists", step="list the seasons: enginetour season"
             )
+        prefix = stage_name(league, number, "")
+        named = select(TOURNAMENTS.c.name).where(func.substr(TOURNAMENTS.c.name, 1, len(prefix)) == prefix)
+        if (other := connection.execute(named).scalar()) is not None:
+            what = f"tournament {other!r} already exists, and the season would have one with this name"
+            step = "choose another name for the league, or another database with --db"
+            raise UsageRefused(what, place=str(store.database.path), step=step)
         connection.execute(insert(SEASONS), {**about, "rules": dict(section), "places": places})
 
 
@@ -67,7 +81,9 @@ def seasons_of(store: Store, league: str | None = None) -> list[StoredSeason]:
     if league is not None:
         rows = rows.where(SEASONS.c.league == league)
     with store.database.reading() as connection:
-        return [_season(row) for row in connection.execute(rows)]
+        found = [_season(row) for row in connection.execute(rows)]
+    newest = {one.league: one.number for one in found}
+    return [replace(one, is_over=one.number < newest[one.league]) for one in found]
 
 
 def league_of(store: Store, name: str | None = None) -> str:
@@ -237,11 +253,17 @@ class SeasonBook:
         return f"{self.stored.league}, season {self.stored.number}"
 
     def _stage(self, kind: Kind, label: str, number: int, entrants: tuple[str, ...]) -> Stage:
-        title = stage_name(self.stored.league, self.stored.number, label)
-        log = self.store.tournament(title) if self.store.has(title) else None
+        log = self._log(label)
         if log is not None and kind in ("cross", "playoff"):  # as it began, even if a table has changed since
             entrants = tuple(entrant.name for entrant in log.entrants)
-        return Stage(kind, label, number, entrants, title, log, self._read)
+        return Stage(kind, label, number, entrants, self._title(label), log, self._read)
+
+    def _title(self, label: str) -> str:
+        return stage_name(self.stored.league, self.stored.number, label)
+
+    def _log(self, label: str) -> TournamentLog | None:
+        title = self._title(label)
+        return self.store.tournament(title) if self.store.has(title) else None
 
     @cached_property
     def qualifier(self) -> Stage | None:
@@ -253,9 +275,11 @@ class SeasonBook:
     def season(self) -> Season:
         """The places, with those that the qualifier has decided."""
         season = self.stored.season
-        if self.qualifier is None or not self.qualifier.is_finished:
+        if self.qualifier is None:
             return season
-        return season.settled(self.qualifier.ranked)
+        logs = (self._log(name) for name in self.rules.names)
+        begun = {number: [one.name for one in log.entrants] for number, log in enumerate(logs) if log is not None}
+        return season.settled(self.qualifier.ranked, begun) if begun or self.qualifier.is_finished else season
 
     @cached_property
     def divisions(self) -> tuple[Stage, ...]:
@@ -266,15 +290,24 @@ class SeasonBook:
             for number, (name, engines) in enumerate(zip(self.rules.names, self.season.divisions, strict=True))
         )
 
-    @property
+    @cached_property
     def tables(self) -> tuple[tuple[str, ...], ...]:
-        """The engines of each division in the order of its table, without those that left."""
-        return tuple(stage.ranked for stage in self.divisions)
+        """The engines of each division in the order of its table, without those that left.
+
+        An engine that was added to a second division counts in the upper one.
+        """
+        first: dict[str, int] = {}
+        for stage in self.divisions:
+            for name in stage.ranked:
+                first.setdefault(name, stage.number)
+        return tuple(tuple(name for name in stage.ranked if first[name] == stage.number) for stage in self.divisions)
 
     @cached_property
     def cross(self) -> Stage | None:
-        """The matches between divisions, if the league has them."""
+        """The matches between divisions, if the league has them and at least two divisions have engines."""
         if not self.stored.section.get("cross") or len(self.divisions) < 2:
+            return None
+        if self.are_divisions_finished and sum(map(bool, self.tables)) < 2:
             return None
         return self._stage("cross", "Cross", 0, ())
 
@@ -286,15 +319,18 @@ class SeasonBook:
             pairs: Sequence[tuple[str, ...]] = ((),) * count
             if self.are_divisions_finished:
                 pairs = playoff_pairs(self.rules, self.tables, border)
-            for number, pair in enumerate(pairs, 1):
+            for number in range(1, count + 1):
                 label = f"Playoff {self.rules.names[border]}{f' {number}' if count > 1 else ''}"
-                found.append(self._stage("playoff", label, border, tuple(reversed(pair))))
+                pair = pairs[number - 1] if number <= len(pairs) else ()
+                stage = self._stage("playoff", label, border, tuple(reversed(pair)))
+                if number <= len(pairs) or stage.log is not None:
+                    found.append(stage)
         return tuple(found)
 
     @property
     def are_divisions_finished(self) -> bool:
         """Return whether all divisions have been played."""
-        return all(stage.is_finished for stage in self.divisions)
+        return self.stored.is_over or all(stage.is_finished for stage in self.divisions)
 
     def stages(self) -> list[Stage]:
         """Return all tournaments of the season, in the order in which they are played."""
@@ -302,7 +338,12 @@ class SeasonBook:
         return [stage for stage in some if stage is not None]
 
     def playable(self) -> list[Stage]:
-        """Return the tournaments that can be played now; empty after the season."""
+        """Return the tournaments that can be played now; empty after the season.
+
+        If a game is voided after the next season has begun, its season stays as it is.
+        """
+        if self.stored.is_over:
+            return []
         if self.qualifier is not None and not self.qualifier.is_finished:
             return [self.qualifier]
         if unfinished := [stage for stage in self.divisions if not stage.is_finished]:
