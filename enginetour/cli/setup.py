@@ -289,7 +289,7 @@ def check(config: Path, db: Address | None, notify: bool) -> int:
     try:
         plan = limits.prepare(config, db)
     except LeagueFound:
-        return _check_league(config, db)
+        return _check_league(config, db, notify=notify)
     limits.refuse_few(plan)
     how = _how_to_run(plan)
     for notice in plan.config.notices:
@@ -338,13 +338,15 @@ _LEAGUE = (
 )
 
 
-def _check_league(config: Path, db: Address | None) -> int:
+def _check_league(config: Path, db: Address | None, *, notify: bool) -> int:
     """Check a league file, start the engines once, and show what a run plays, or the next season."""
     from enginetour.reports.league import moves_rows, moves_table
     from enginetour.tournament.league import look_ahead, read_league
 
     league, database = read_league(config), database_of(config.resolve().parent, db)
     ahead = look_ahead(league, database)
+    if notify:
+        _try_notify(ahead.plans[0])
     rows, warnings = list[dict[str, Any]](), dict[str, None]()
     for plan in ahead.plans:
         probes = probing.probe_all(plan.sides, hidden=plan.results)

@@ -17,20 +17,21 @@ from typing import Any
 
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.league import Move, Season, first_season, next_season
-from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.model.errors import InputRefused, UsageRefused, suggest
 from enginetour.reports.progress import format_clock
 from enginetour.store.address import Address, results_of, workspace_of
 from enginetour.store.database import database_exists
 from enginetour.store.seasons import SeasonBook, Stage, newest_season, seasons_of, stage_name, write_season
 from enginetour.store.tournaments import Store
 from enginetour.tournament.api import Run, Tournament
-from enginetour.tournament.config.league import CrossTable, League, PlayoffTable, StagePlan, load_league
+from enginetour.tournament.config.league import League, StagePlan, load_league
 from enginetour.tournament.config.load import Config
 from enginetour.tournament.config.sections import listed_order
 from enginetour.tournament.executor import probe_executor
 from enginetour.tournament.plan import Plan, prepare
 from enginetour.tournament.probing import probe_all, refuse_unfit
 from enginetour.tournament.quality import Reserves
+from enginetour.tournament.recorded import check_limits
 from enginetour.tournament.scheduler import RunEnd
 
 
@@ -43,7 +44,11 @@ def read_league(path: Path) -> League:
 
 
 def stage_config(league: League, book: SeasonBook, stage: Stage) -> Config:
-    """Return the configuration of a tournament that can be played. A tournament that has begun keeps its pairs."""
+    """Return the configuration of a tournament that can be played.
+
+    Matches between divisions that have begun keep their pairs and settings. Raise InputRefused if the file does not
+    have the tournaments of the season.
+    """
     section, names = league.section, stage.entrants
     if section.rules().names != book.rules.names:
         before, now = (", ".join(rules.names) for rules in (book.rules, section.rules()))
@@ -51,17 +56,23 @@ def stage_config(league: League, book: SeasonBook, stage: Stage) -> Config:
         raise InputRefused(
             what, place=league.at("league", "divisions"), step="restore them; the next season can change"
         )
+    for key in ("playoff", "cross"):
+        if book.stored.section.get(key) and getattr(section, key) is None:
+            what = f"[league.{key}] is missing, but {book.title} began with it"
+            raise InputRefused(what, place=league.at("league"), step="restore it; the next season can change")
     if stage.kind == "division":
         table: Mapping[str, Any] = section.divisions[stage.number].format
     elif stage.kind == "qualifier":
         table = section.qualifier.format
     elif stage.kind == "playoff":
-        table = (section.playoff or PlayoffTable()).format()
+        assert section.playoff is not None
+        table = section.playoff.format()
     elif stage.log is not None:
         table = stage.log.config["format"]
     else:
-        cross, slots = section.cross or CrossTable(), league.base.play.concurrency
-        names, table = cross.matches(book.tables, book.division_results(), slots)
+        assert section.cross is not None
+        tables = [table for table in book.tables if table]
+        names, table = section.cross.matches(tables, book.division_results(), league.base.play.concurrency)
     return league.config(book.stored.number, StagePlan(stage.kind, stage.label, stage.number, names, table))
 
 
@@ -178,13 +189,19 @@ def _next(league: League, store: Store, book: SeasonBook) -> Season:
     result = book.result()
     playing = {name for table in result.tables for name in table} | set(book.season.waiting)
     engines = [name for name in league.entrants if name in playing or name not in league.reserves]
-    suspended = _used(store, league.name)[1]  # they do not come back under their names
+    known, suspended = _used(store, league.name)  # the latter do not come back under their names
+    for name, old in league.versions.items():
+        if not known.intersection((name, old)):
+            place = league.at("entrants", league.entrants[name][1], "replaces")
+            what = f"{name} replaces {old!r}, which has not been in the league{suggest(old, known)}"
+            raise InputRefused(what, place=place, step="give the name of the earlier version, or remove replaces")
     try:
         return next_season(
             league.section.rules(),
             book.season,
             result,
             [name for name in engines if name in playing or name not in suspended],
+            before=book.rules,
             versions=league.versions,
             ratings=league.ratings,
         )
@@ -221,7 +238,7 @@ class _Playing:
 
 @dataclass
 class LeagueRun:
-    """One run of a league: plays the newest season to its end.
+    """One run of a league: plays the season that is the newest one at the start to its end.
 
     Attributes:
         league: the league file.
@@ -247,6 +264,7 @@ class LeagueRun:
     force: bool = False
     clock: Callable[[], float] = time.time
     _stopping: str = ""
+    _season: int = 0  # number of the season that it plays; 0 before the first look at the database
     _games: int = 0
     _reserves: Reserves = field(default_factory=Reserves)
     _running: list[_Playing] = field(default_factory=list)
@@ -269,21 +287,23 @@ class LeagueRun:
         with self._lock:
             self._stopping = "now" if now else self._stopping or "finish"
             for playing in self._running:
-                playing.run.stop(now=now, grace=self.league.base.play.grace)
+                playing.run.stop(now=now, grace=playing.run.tournament.config.play.grace)
 
     def play(self) -> RunEnd:
         """Begin the first season if there is none, and play until the season ends or the run is stopped."""
-        while not self._is_over():
+        check_limits(None, self.slots, self.force)
+        while True:
             configs = self._playable()
+            if configs == []:
+                return RunEnd.FINISHED  # also after a stop during the last game
+            if self._is_over():
+                return RunEnd.STOPPED
             if configs is None:
                 begin_season(self.league, self.database, self.tell)
-            elif not configs:
-                return RunEnd.FINISHED
             elif self.max_games is not None and self._games >= self.max_games:
                 return RunEnd.ENOUGH
             elif (end := self._play_together(configs)) is not RunEnd.FINISHED:
                 return end
-        return RunEnd.STOPPED
 
     def _playable(self) -> list[tuple[Stage, Config]] | None:
         """Return the tournaments that can be played now; None if the league has no season. Find the free reserves."""
@@ -293,6 +313,9 @@ class LeagueRun:
             book = newest_season(store, self.league.name)
             if book is None:
                 return None
+            if self._season not in (0, book.stored.number):
+                return []  # the season of this run has ended, and another command has begun the next one
+            self._season = book.stored.number
             used = _used(store, self.league.name)[0] if self.league.reserves else ()
             self._reserves = Reserves(name for name in self.league.reserves if name not in used)
             return [(stage, stage_config(self.league, book, stage)) for stage in book.playable()]

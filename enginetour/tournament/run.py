@@ -114,7 +114,7 @@ def grown_settings(plan: Plan, log: TournamentLog) -> dict[str, int]:
     relabelled = stored.get("suite") == _FIRST_LABELS and plan.book.source == str(bundled_openings())
     if stored.get("suite", plan.book.digest) != plan.book.digest and not relabelled:
         what = f"the openings of {log.title} have changed since it started: {plan.book.source}"
-        step = "restore the file, or start the next edition with run --new after this one has ended"
+        step = f"restore the file, or {plan.config.later}"
         raise StoreRefused(what, place=plan.config.at("play", "openings", "file"), step=step)
     defaults = {
         "format": type(plan.config.format_options).model_construct().model_dump(mode="json"),
@@ -146,8 +146,7 @@ def frozen(
 ) -> StoreRefused:
     """Return the error for a changed setting."""
     what = f"{section}.{key} cannot change in {log.title}: it was {before!r}, found {value!r}{why}"
-    step = "restore the value, or start the next edition with run --new after this one has ended"
-    return StoreRefused(what, place=plan.config.at(section, key), step=step)
+    return StoreRefused(what, place=plan.config.at(section, key), step=f"restore the value, or {plan.config.later}")
 
 
 def refuse_openings_to_come(

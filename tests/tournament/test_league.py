@@ -14,10 +14,10 @@ from sqlalchemy import select
 from enginetour.store.seasons import SeasonBook, newest_season, seasons_of
 from enginetour.store.tables import ENGINES, RATING_EVENTS
 from enginetour.store.tournaments import Store
-from enginetour.tournament.league import LeagueRun, read_league, shares
+from enginetour.tournament.league import LeagueRun, begin_season, read_league, shares
 from enginetour.tournament.scheduler import RunEnd
 from tests.support.databases import pgn
-from tests.support.tournaments import BOOK, DIVISIONS, audited, league, read, scripted, tour
+from tests.support.tournaments import BOOK, DIVISIONS, audited, league, quick, read, scripted, tour
 
 NAMES = ("Ada", "Bea", "Cid", "Dot", "Eve", "Fay", "Gus", "Hal")
 
@@ -231,6 +231,15 @@ def test_a_failing_engine_is_replaced_once(tmp_path: Path) -> None:
         ('start = "list:old"', DIVISIONS, NAMES, "list not found"),
         ('start = "rating"', DIVISIONS, NAMES, "Ada does not have a rating"),
         ("size = 3", DIVISIONS, NAMES, "unknown key 'league.size'"),
+        ("", DIVISIONS.replace('"First"', '"cross"'), NAMES, "'cross' is the name of another tournament of a season"),
+        ("", DIVISIONS.replace('"First"', '"Playoff Premier"'), NAMES, "'Playoff Premier' is the name of another"),
+        ("", DIVISIONS.replace("max_moves = 90", "concurrency = 2"), NAMES, "concurrency is for the whole league"),
+        (
+            "parallel = 2",
+            DIVISIONS.replace("max_moves = 90", "affinity = true"),
+            NAMES,
+            "league.toml:14: affinity = true needs parallel = 1 (found 2)",
+        ),
         (
             "",
             DIVISIONS.replace('"roundrobin" }', '"gauntlet", seeds = ["Ada"] }'),
@@ -298,6 +307,93 @@ def test_a_time_of_the_wall_clock_ends_a_run(tmp_path: Path, monkeypatch: pytest
     with Store.open(tmp_path / "league.db", create=False) as store:
         assert 1 <= store.tournament("Mini S1 Premier").last_number < 1500
         assert not store.has("Mini S1 First")
+
+
+def test_a_stop_during_the_last_game(tmp_path: Path) -> None:
+    """A run that is stopped during the last game of the season has finished the season."""
+    path = league(tmp_path, "promote = 0\nparallel = 2", names=NAMES[:6])
+    (tmp_path / "suite.epd").write_text(BOOK.partition("\n")[0])
+
+    def stop(event: Mapping[str, object]) -> None:
+        counts[str(event["event"])] += 1
+        if counts["game"] == 9:
+            run.stop()
+
+    counts = Counter[str]()
+    run = LeagueRun(read_league(path), tmp_path / "results" / "enginetour.db", stop, print, 2)
+    assert run.play() is RunEnd.FINISHED
+    assert counts["game"] == 9
+    assert not book_of(tmp_path).playable()
+
+
+def test_the_next_season_is_written_during_a_run(tmp_path: Path) -> None:
+    """A run ends with its season, although another command has written the next one before the run ended."""
+    path = league(tmp_path, "promote = 0", names=NAMES[:6])
+    (tmp_path / "suite.epd").write_text(BOOK.partition("\n")[0])
+    database, seasons = tmp_path / "results" / "enginetour.db", list[int]()
+
+    def begin_next(event: Mapping[str, object]) -> None:
+        if (event["event"], event["tournament"]) == ("finished", "Mini S1 First"):
+            seasons.append(begin_season(read_league(path), database, print))
+
+    assert LeagueRun(read_league(path), database, begin_next, print).play() is RunEnd.FINISHED
+    assert seasons == [2]
+    assert [stage.log for stage in book_of(tmp_path).divisions] == [None, None]
+
+
+def test_more_games_than_processors(tmp_path: Path) -> None:
+    """The concurrent games of all tournaments together are limited by the number of processors."""
+    league(tmp_path, "parallel = 2")
+    done = tour(tmp_path, "run", "league.toml", "--concurrency", "500", expect=2)
+    assert "500 concurrent games on" in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_tournament_has_the_name(tmp_path: Path) -> None:
+    """A tournament whose name a season needs is one line, and the season is not written."""
+    path = league(tmp_path)
+    quick(tmp_path, "Mini S1 First", "roundrobin", "")
+    tour(tmp_path, "run", "Mini S1 First.toml", "--max-games", "1", expect=8)
+    for words in (("run", path.name), ("season", "next", path.name)):
+        done = tour(tmp_path, *words, expect=2)
+        assert "tournament 'Mini S1 First' already exists" in done.stderr
+    assert "does not contain a league" in tour(tmp_path, "season", expect=2).stderr
+
+
+def test_a_file_that_changes_during_a_season(tmp_path: Path) -> None:
+    """Rules of a season decide its end, although the file has others; what the season needs cannot be removed."""
+    rules = "promote = 1\nplayoff = { games = 2 }\ncross = { engines = 1 }"
+    path = league(tmp_path, rules)
+    (tmp_path / "suite.epd").write_text(BOOK.partition("\n")[0])  # all games are draws
+    tour(tmp_path, "run", "league.toml", "--max-games", "1", expect=8)
+    text = path.read_text()
+    for key in ("playoff", "cross"):
+        path.write_text("\n".join(line for line in text.splitlines() if not line.startswith(key)))
+        done = tour(tmp_path, "run", "league.toml", expect=3)
+        assert f"[league.{key}] is missing, but Mini, season 1 began with it" in done.stderr
+    path.write_text(text.replace("60+1", "50+1"))
+    done = tour(tmp_path, "run", "league.toml", expect=5)
+    assert "restore the value, or change it before the next season" in done.stderr
+    path.write_text(text)
+    tour(tmp_path, "run", "league.toml")
+    path.write_text(text.replace("promote = 1\nplayoff = { games = 2 }", "promote = 0").replace('"First"', '"Second"'))
+    tour(tmp_path, "season", "next", "league.toml")
+    found = {move["engine"]: (move["source"], move["target"]) for move in read(tmp_path, "season")["moves"]}
+    assert found["Cid"] == ("Premier", "Second")
+    assert found["Dot"] == ("First", "Premier")
+    assert book_of(tmp_path).rules.promote == (0,)
+
+
+def test_a_version_of_an_unknown_engine(tmp_path: Path) -> None:
+    """A new version that replaces an engine that has never been in the league is one line with its place."""
+    path = league(tmp_path, names=NAMES[:6])
+    (tmp_path / "suite.epd").write_text(BOOK.partition("\n")[0])
+    tour(tmp_path, "run", "league.toml")
+    path.write_text(f'{path.read_text()}{scripted("Zoe", "uci")}replaces = "Adda"\n')
+    for words in (("check", path.name), ("season", "next", path.name)):
+        done = tour(tmp_path, *words, expect=3)
+        assert "Zoe replaces 'Adda', which has not been in the league, did you mean 'Ada'?" in done.stderr
+        assert "league.toml:" in done.stderr
 
 
 def test_shares() -> None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from enginetour.engines.registry import Registry
 from enginetour.formats.base import options_model
@@ -40,13 +40,23 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
+def _own_play(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return changes of ``[play]``. Raise ValueError for a key that only the whole league can have."""
+    if "concurrency" in changes:
+        raise ValueError("concurrency is for the whole league. Hint: set it under [play]; share = ... divides it")
+    return changes
+
+
+_Play = Annotated[dict[str, Any], AfterValidator(_own_play)]
+
+
 class DivisionSection(_Table):
     """``[[league.divisions]]``: one division, from top to bottom."""
 
     name: Annotated[str, Field(min_length=1, max_length=20)] = Field(description="Name of the division.")
     size: int = Field(ge=2, le=1000, description="Number of engines.")
     format: dict[str, Any] = Field(description="Tournament system and its settings, as under [format].")
-    play: dict[str, Any] = Field(default={}, description="Settings of [play] that are different in this division.")
+    play: _Play = Field(default={}, description="Settings of [play] that are different in this division.")
     share: float = Field(
         default=1.0, gt=0, le=1000, description="Weight of this division when divisions share the concurrency."
     )
@@ -79,7 +89,7 @@ class PlayoffTable(_Table):
     los: float | None = Field(
         default=None, gt=0.5, lt=1, description="Likelihood of superiority at which a match stops. Default: none."
     )
-    play: dict[str, Any] = Field(default={}, description="Settings of [play] that are different in playoffs.")
+    play: _Play = Field(default={}, description="Settings of [play] that are different in playoffs.")
 
     @model_validator(mode="after")
     def _one_end(self) -> PlayoffTable:
@@ -113,9 +123,7 @@ class CrossTable(_Table):
         default=3, ge=1, le=100, description="Without error: the last N engines of a division meet the first N below."
     )
     games_per_pairing: int = Field(default=2, ge=1, le=1000, description="Without error: number of games of each pair.")
-    play: dict[str, Any] = Field(
-        default={}, description="Settings of [play] that are different in matches between divisions."
-    )
+    play: _Play = Field(default={}, description="Settings of [play] that are different in matches between divisions.")
 
     def matches(
         self,
@@ -155,7 +163,7 @@ class QualifierTable(_Table):
     format: dict[str, Any] = Field(
         default={"system": "roundrobin"}, description="Tournament system and its settings, as under [format]."
     )
-    play: dict[str, Any] = Field(default={}, description="Settings of [play] that are different in the qualifier.")
+    play: _Play = Field(default={}, description="Settings of [play] that are different in the qualifier.")
 
 
 _STARTS = ("file", "rating", "qualifier")
@@ -219,6 +227,9 @@ class LeagueSection(_Table):
         for name in (division.name for division in self.divisions):
             if titles.count(name.casefold()) > 1:
                 raise ValueError(f"divisions: the name {name!r} is given twice")
+            if name.casefold() in ("qualifier", "cross") or name.casefold().startswith("playoff "):
+                what = f"divisions: {name!r} is the name of another tournament of a season"
+                raise ValueError(f"{what}. Hint: choose another name")
         borders = len(self.divisions) - 1
         promote = self.promote if isinstance(self.promote, tuple) else (self.promote,) * borders
         if len(promote) != borders or min(promote, default=0) < 0:
@@ -485,7 +496,13 @@ def _entrants(
 
 
 def _check(league: League) -> None:
-    """Raise InputRefused if the settings of a format are not valid."""
+    """Raise InputRefused if the settings of a format are not valid, or tournaments would use the same cores."""
+    for place, play in {("play",): league.base.play, **league.play}.items():
+        if play.affinity is True and league.section.parallel > 1:
+            what = f"affinity = true needs parallel = 1 (found {league.section.parallel})"
+            keys = place if place == ("play",) else (*place, "play")
+            step = "set parallel = 1, because tournaments that play at the same time would use the same cores"
+            raise InputRefused(what, place=league.at(*keys, "affinity"), step=step)
     names: Sequence[str] = ()
     for number, division in enumerate(league.section.divisions):
         league.config(1, StagePlan("division", division.name, number, tuple(names), division.format))

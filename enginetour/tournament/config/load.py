@@ -137,6 +137,12 @@ class Config(BaseModel):
         return system_name(str(self.format["system"]))
 
     @property
+    def later(self) -> str:
+        """How a setting can change that cannot change in a tournament that has begun, for messages."""
+        edition = "start the next edition with run --new after this one has ended"
+        return "change it before the next season" if self.written else edition
+
+    @property
     def slug(self) -> str:
         """The tournament's name as a file name: ``[a-z0-9._-]``, at most 64 characters."""
         return slug(self.tournament.name)
