@@ -214,7 +214,8 @@ def next_season(
     """
     if len(rules.sizes) != len(season.divisions):
         was, now = len(season.divisions), len(rules.sizes)
-        raise ValueError(f"a league keeps its number of divisions (it was {was}, found {now})")
+        what = f"a league keeps its number of divisions (it was {was}, found {now})"
+        raise ValueError(f"{what}. Hint: restore them, or give the league another name")
     known = _known(season, result)
     present = {*season.waiting, *(name for table in result.tables for name in table)}  # a place can be inherited
     heirs = {old: new for new, old in versions.items() if old in present and new in engines and new not in known}
@@ -336,8 +337,9 @@ class _Succession:
             self._move(name, tier + 1, f"{title} has {size} places")
             arriving[tier + 1].append(name)
         while len(arriving[tier]) + len(staying[tier]) + len(rising[tier]) < size:
-            source = next((low for low in range(tier + 1, len(staying)) if staying[low] or arriving[low]), None)
-            name = (self.queue if source is None else staying[source] or arriving[source]).pop(0)
+            below = ((low, staying[low] or arriving[low] or rising[low]) for low in range(tier + 1, len(staying)))
+            source, names = next((one for one in below if one[1]), (None, self.queue))
+            name = names.pop(0)
             place = f"{self._place(name)}, and " if source is not None and source == self.tiers.get(name) else ""
             self._move(name, tier, f"{place}{title} had a free place")
             rising[tier].append(name)

@@ -201,6 +201,16 @@ def test_a_table_changes_after_a_playoff() -> None:
     assert made.divisions == (("a", "c"), ("b", "d", "f"), ("e", "g"))
 
 
+def test_a_free_place_above_engines_that_all_change_their_division() -> None:
+    """If all engines of a division were relegated, the best of those that were promoted into it fills a free place."""
+    rules = Rules(("A", "B", "C"), (2, 2, 2), (0, 2), (0, 0), entries=0)
+    season = first_season(rules, [*"abcdefg"])
+    made = next_season(rules, season, SeasonResult((tuple("ab"), tuple("cd"), tuple("ef"))), [*"acdefg"])
+    assert made.divisions == (("a", "e"), ("f", "c"), ("d", "g"))
+    over = next_season(rules, season, SeasonResult((tuple("a"), tuple("cd"), tuple("ef"))), [*"acdefg"])
+    assert over.divisions == made.divisions
+
+
 def test_an_engine_that_waited_was_added_to_a_division() -> None:
     """An engine that waited and was added to a tournament has one place in the next season."""
     rules = Rules(("A", "B"), (2, 2), (0,), (0,), entries=0)
