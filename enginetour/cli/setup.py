@@ -347,8 +347,9 @@ def _check_league(config: Path, db: Address | None, *, notify: bool) -> int:
     ahead = look_ahead(league, database)
     if notify:
         _try_notify(ahead.plans[0])
-    rows, warnings = list[dict[str, Any]](), dict[str, None]()
+    rows, warnings, how = list[dict[str, Any]](), dict[str, None](), list[str]()
     for plan in ahead.plans:
+        how = _how_to_run(plan)
         probes = probing.probe_all(plan.sides, hidden=plan.results)
         probing.refuse_unfit(probes, plan.sides)
         estimate = limits.estimate_duration(plan)
@@ -368,7 +369,7 @@ def _check_league(config: Path, db: Address | None, *, notify: bool) -> int:
     if ahead.number > 1 and not ahead.exists:
         echo(f"ready to begin: {quote_command('season', 'next', config, db=db)}")
     else:
-        echo(f"ready to run: {quote_command('run', config, db=db)}")
+        echo(f"ready to run: {quote_command('run', *how, config, db=db)}")
     return 0
 
 

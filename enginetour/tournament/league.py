@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -31,7 +32,7 @@ from enginetour.tournament.executor import probe_executor
 from enginetour.tournament.plan import Plan, prepare
 from enginetour.tournament.probing import probe_all, refuse_unfit
 from enginetour.tournament.quality import Reserves
-from enginetour.tournament.recorded import check_limits
+from enginetour.tournament.recorded import Dropped, check_limits
 from enginetour.tournament.scheduler import RunEnd
 
 
@@ -79,16 +80,19 @@ def stage_config(league: League, book: SeasonBook, stage: Stage) -> Config:
 # The first and the next season.
 
 
-def begin_season(league: League, database: Address, tell: Callable[[str], None]) -> int:
+def begin_season(
+    league: League, database: Address, tell: Callable[[str], None], check_stop: Callable[[], None] = lambda: None
+) -> int:
     """Write the first or the next season of a league, after each of its engines was started once. Return its number.
 
+    `check_stop` is called several times a second; an error that it raises ends the command before anything is written.
     Raise UsageRefused if the newest season has not ended, and InputRefused if the file does not fit.
     """
     number, season = _following(league, database)
     plans = _plans(league, database, number, season)
     with probe_executor(results_of(league.path.resolve().parent, database)) as executor:
         for plan in plans:
-            refuse_unfit(probe_all(plan.sides, executor=executor), plan.sides)
+            refuse_unfit(probe_all(plan.sides, check_stop, executor=executor), plan.sides)
     tell(f"{len(season.engines) - len(season.waiting)} engines can start")
     with Store.open(database) as store:
         section = league.section.model_dump(mode="json")
@@ -108,15 +112,20 @@ def _following(league: League, database: Address) -> tuple[int, Season]:
 
 
 def _plans(league: League, database: Address, number: int, season: Season) -> list[Plan]:
-    """Return the plans of the tournaments with which a season begins."""
-    stages = [
-        StagePlan("division", one.name, place, names, one.format)
-        for place, (one, names) in enumerate(zip(league.section.divisions, season.divisions, strict=True))
-        if names and not season.open[place]
-    ]
+    """Return the plans of the tournaments with which a season begins.
+
+    Divisions whose engines the qualifier decides are checked with some of its engines.
+    """
+    settled = season.settled(season.qualifier) if season.qualifier else season
+    plans = []
+    for place, (one, names) in enumerate(zip(league.section.divisions, settled.divisions, strict=True)):
+        plan = prepare(league.config(number, StagePlan("division", one.name, place, names, one.format)), database)
+        if not season.open[place]:
+            plans.append(plan)
     if season.qualifier:
-        stages.append(StagePlan("qualifier", "Qualifier", 0, season.qualifier, league.section.qualifier.format))
-    return [prepare(league.config(number, stage), database) for stage in stages]
+        stage = StagePlan("qualifier", "Qualifier", 0, season.qualifier, league.section.qualifier.format)
+        plans.append(prepare(league.config(number, stage), database))
+    return plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,11 +308,16 @@ class LeagueRun:
             if self._is_over():
                 return RunEnd.STOPPED
             if configs is None:
-                begin_season(self.league, self.database, self.tell)
+                with suppress(Dropped):
+                    begin_season(self.league, self.database, self.tell, self._check)
             elif self.max_games is not None and self._games >= self.max_games:
                 return RunEnd.ENOUGH
             elif (end := self._play_together(configs)) is not RunEnd.FINISHED:
                 return end
+
+    def _check(self) -> None:
+        if self._is_over():
+            raise Dropped
 
     def _playable(self) -> list[tuple[Stage, Config]] | None:
         """Return the tournaments that can be played now; None if the league has no season. Find the free reserves."""
@@ -326,8 +340,8 @@ class LeagueRun:
         while queue or self._running:
             while queue and len(self._running) < at_once and not self._is_over():
                 self._start(*queue.pop(0))
-            if not self._running:
-                return worst if worst is not RunEnd.FINISHED else RunEnd.STOPPED
+            if not self._running:  # the run was stopped
+                break
             try:
                 playing, end = self._over.get(timeout=None if self.until is None else _CLOCK_S)
             except Empty:
@@ -346,7 +360,7 @@ class LeagueRun:
                 worst = end if worst is RunEnd.FINISHED else min(worst, end, key=_UNFINISHED.index)
         if failure is not None:
             raise failure
-        return worst
+        return RunEnd.STOPPED if queue and worst is RunEnd.FINISHED else worst
 
     def _is_over(self) -> bool:
         """Return whether no more games start. Stop the tournaments when the time `until` has been reached."""

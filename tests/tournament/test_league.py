@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from enginetour.store.seasons import SeasonBook, newest_season, seasons_of
 from enginetour.store.tables import ENGINES, RATING_EVENTS
 from enginetour.store.tournaments import Store
 from enginetour.tournament.league import LeagueRun, begin_season, read_league, shares
+from enginetour.tournament.recorded import Dropped
 from enginetour.tournament.scheduler import RunEnd
 from tests.support.databases import pgn
 from tests.support.tournaments import BOOK, DIVISIONS, audited, league, quick, read, scripted, tour
@@ -227,9 +229,11 @@ def test_a_failing_engine_is_replaced_once(tmp_path: Path) -> None:
         ("", DIVISIONS.replace("max_moves = 90", "max_move = 90"), NAMES, "did you mean 'max_moves'"),
         ('new = "top"', DIVISIONS, NAMES, "'bottom', 'qualifier' or 'rating'"),
         ("playoff = { sprt = { elo0 = 0, elo1 = 5 }, los = 0.9 }", DIVISIONS, NAMES, "sprt and los exclude each other"),
+        ("playoff = { sprt = { elo0 = 5, elo1 = 0 } }", DIVISIONS, NAMES, "league.playoff.sprt: the first bound"),
         ("", DIVISIONS, (*NAMES[:6], "Ada"), "two entrants have the name 'Ada'"),
         ('start = "list:old"', DIVISIONS, NAMES, "list not found"),
         ('start = "rating"', DIVISIONS, NAMES, "Ada does not have a rating"),
+        ('start = "qualifier"', DIVISIONS.replace('"roundrobin" }', '"swiss", rounds = 9 }'), NAMES, "rounds"),
         ("size = 3", DIVISIONS, NAMES, "unknown key 'league.size'"),
         ("", DIVISIONS.replace('"First"', '"cross"'), NAMES, "'cross' is the name of another tournament of a season"),
         ("", DIVISIONS.replace('"First"', '"Playoff Premier"'), NAMES, "'Playoff Premier' is the name of another"),
@@ -256,6 +260,24 @@ def test_bad_files(tmp_path: Path, rules: str, divisions: str, names: tuple[str,
     assert "league.toml:" in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        ('replaces = "Zoe"', "Zoe cannot replace itself"),
+        ('replaces = "Ada"\nreserve = true', "Zoe is a reserve, which has no place in the league"),
+        ('replaces = "Ada"', "Zoe replaces an engine in the first season"),
+    ],
+)
+def test_versions_that_do_not_fit(tmp_path: Path, more: str, line: str) -> None:
+    """A new version that cannot take a place is one line with its place."""
+    path = league(tmp_path)
+    path.write_text(f"{path.read_text()}{scripted('Zoe', 'uci')}{more}\n")
+    done = tour(tmp_path, "run", "league.toml", expect=3)
+    assert line in done.stderr
+    assert re.match(r"enginetour: league.toml:\d+: ", done.stderr)
+    assert done.stderr.count("\n") == 1
 
 
 def test_other_errors(tmp_path: Path) -> None:
@@ -326,6 +348,22 @@ def test_a_stop_during_the_last_game(tmp_path: Path) -> None:
     assert not book_of(tmp_path).playable()
 
 
+def test_a_stop_before_the_first_season(tmp_path: Path) -> None:
+    """A stop while the engines are started for the first time ends the run, and nothing is written."""
+    path = league(tmp_path)
+    database = tmp_path / "results" / "enginetour.db"
+
+    def stop() -> None:
+        run.stop()
+        raise Dropped
+
+    run = LeagueRun(read_league(path), database, print, print)
+    with pytest.raises(Dropped):
+        begin_season(run.league, database, print, stop)
+    assert run.play() is RunEnd.STOPPED
+    assert not (tmp_path / "results").exists()
+
+
 def test_the_next_season_is_written_during_a_run(tmp_path: Path) -> None:
     """A run ends with its season, although another command has written the next one before the run ended."""
     path = league(tmp_path, "promote = 0", names=NAMES[:6])
@@ -372,8 +410,9 @@ def test_a_file_that_changes_during_a_season(tmp_path: Path) -> None:
         done = tour(tmp_path, "run", "league.toml", expect=3)
         assert f"[league.{key}] is missing, but Mini, season 1 began with it" in done.stderr
     path.write_text(text.replace("60+1", "50+1"))
-    done = tour(tmp_path, "run", "league.toml", expect=5)
-    assert "restore the value, or change it before the next season" in done.stderr
+    for command in ("run", "check"):
+        done = tour(tmp_path, command, "league.toml", expect=5)
+        assert "restore the value, or change it before the next season" in done.stderr
     path.write_text(text)
     tour(tmp_path, "run", "league.toml")
     path.write_text(text.replace("promote = 1\nplayoff = { games = 2 }", "promote = 0").replace('"First"', '"Second"'))

@@ -236,9 +236,8 @@ class LeagueSection(_Table):
             raise ValueError(f"promote must be a number, or a list of {borders} numbers that are at least 0")
         what, place = self.rules().fault()
         if what:
-            raise ValueError(
-                f"divisions: {what}. Hint: reduce promote, playoff or entries, or increase size {place + 1}"
-            )
+            step = f"reduce promote, playoff or entries, or increase the size of {self.divisions[place].name}"
+            raise ValueError(f"divisions: {what}. Hint: {step}")
         return self
 
     def rules(self) -> Rules:
@@ -339,15 +338,14 @@ class League:
         if stage.kind == "division":
             found += [self.entrants[name] for name in self.reserves if name not in stage.entrants]
         place = self._place(stage)
+        form = (*place, "format") if stage.kind in ("division", "qualifier") else place
         written: dict[tuple[str | int, ...], tuple[str | int, ...]] = {
             ("entrants", number): ("entrants", origin) for number, (_, origin) in enumerate(found)
         }
-        written |= {("tournament",): ("league",), ("format",): (*place, "format")}
+        written |= {("tournament",): ("league",), ("format",): form}
         play = self.play.get(place, self.base.play)
         written |= {("play", key): (*place, "play", key) for key in self._changes(stage)}
-        options = format_options(
-            self.path, self.base.text, dict(stage.format), self.section.rating_scale, (*place, "format")
-        )
+        options = format_options(self.path, self.base.text, dict(stage.format), self.section.rating_scale, form)
         order = (season - 1) * _SEEDS + self._ordinal(stage) * _STAGE_SEEDS
         tournament = TournamentSection(
             name=stage_name(self.name, season, stage.label),
@@ -484,9 +482,12 @@ def _entrants(
             if family := section.family or entry.family:
                 families[name] = family
     for name, (section, number) in found.items():
+        place = base.at("entrants", number, "replaces")
         if section.replaces == name:
-            place = base.at("entrants", number, "replaces")
             raise InputRefused(f"{name} cannot replace itself", place=place, step="give the new version its own name")
+        if section.replaces is not None and section.reserve:
+            what = f"{name} is a reserve, which has no place in the league"
+            raise InputRefused(what, place=place, step="remove replaces or reserve")
     heirs = [section.replaces for section, _ in found.values() if section.replaces is not None]
     for number, section in enumerate(base.entrants):
         if section.replaces is not None and heirs.count(section.replaces) > 1:
@@ -511,5 +512,6 @@ def _check(league: League) -> None:
             if key in options and isinstance(division.format.get(key), list | dict):
                 what = f"{key} cannot name engines, because the engines of a division change"
                 raise InputRefused(what, place=league.at("league", "divisions", number, "format", key))
-    table = league.section.qualifier.format
-    league.config(1, StagePlan("qualifier", "Qualifier", 0, (), table))
+    league.config(1, StagePlan("qualifier", "Qualifier", 0, (), league.section.qualifier.format))
+    if league.section.playoff is not None:
+        league.config(1, StagePlan("playoff", "Playoff", 0, (), league.section.playoff.format()))
