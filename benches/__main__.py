@@ -3,8 +3,8 @@
 Ratios, unlike times, can be compared between machines. Each round measures subject and baseline. The output has the
 median of the rounds, with the fastest and the slowest round in parentheses. The benchmarks of clusters, of many slots,
 of seasons of leagues, of the calibration of forecasts, of the rules of adaptive tournaments, of the games between
-divisions and of the site of a league are separate: see `cluster --help`, `slots --help`, `league --help`,
-`forecast --help`, `adaptive --help`, `cross --help` and `site --help`.
+divisions, of the site of a league and of the server are separate: see `cluster --help`, `slots --help`,
+`league --help`, `forecast --help`, `adaptive --help`, `cross --help`, `site --help` and `serve --help`.
 """
 
 from __future__ import annotations
@@ -76,6 +76,11 @@ def main() -> None:
         from benches import site  # here, because it writes a large database first
 
         site.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["serve"]:
+        from benches import serving  # here, because it runs for minutes
+
+        serving.main(sys.argv[2:])
         return
     if sys.argv[1:2] == ["cross"]:
         from benches import cross  # here, as above
