@@ -159,12 +159,13 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
         listener = server.open_socket(host, port)
         failed = _failure_reporter()
         hub = TournamentHub(reader, lambda text: echo(text, err=True), failed)
-        app = server.RequestGuard(create_app(hub, reader), hosts=(host, *names), token=token, failed=failed)
+        app = create_app(hub, reader)
+        guard = server.RequestGuard(app, hosts=(host, *names), token=token, failed=failed, at_hand=app.at_hand)
         shown = f"[{host}]" if ":" in host else host
         echo(f"database {database}")
         echo(f"http://{shown}:{listener.getsockname()[1]}/{f'?token={made}' if made else ''}   (stop with Ctrl-C)")
         os.nice(_NICENESS)
-        server.serve(app, hub, listener)
+        server.serve(guard, hub, listener)
 
 
 def _failure_reporter() -> Callable[[Exception], None]:

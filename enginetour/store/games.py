@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, exists, func, or_, select
 
 from enginetour.interop.gamepairs import UNKNOWN_OPENING, OpeningPairs
 from enginetour.model.errors import StoreRefused, UsageRefused
@@ -401,8 +401,7 @@ class TournamentReader:
 
     def withdrawals(self) -> tuple[Withdrawal, ...]:
         """Return the entrants that were withdrawn or replaced, in the order of the log."""
-        rows = select(EVENTS.c.kind, EVENTS.c.payload).where(EVENTS.c.tournament == self.id)
-        rows = rows.where(EVENTS.c.kind.in_(["withdrawn", "replaced"])).order_by(EVENTS.c.position)
+        rows = self._changes("withdrawn", "replaced").order_by(EVENTS.c.position)
         return tuple(
             Withdrawal(payload["name"], payload["why"], "")
             if kind == "withdrawn"
@@ -413,9 +412,8 @@ class TournamentReader:
     @property
     def extended_settings(self) -> dict[str, int]:
         """Settings of the format that were extended after the start, with their current values."""
-        rows = select(EVENTS.c.payload).where(EVENTS.c.tournament == self.id, EVENTS.c.kind == "extended")
         values: dict[str, int] = {}
-        for row in self.database.rows(rows.order_by(EVENTS.c.position)):
+        for row in self.database.rows(self._changes("extended").order_by(EVENTS.c.position)):
             values |= row.payload["settings"]
         return values
 
@@ -458,10 +456,14 @@ class TournamentReader:
         rows = rows.where(GAMES.c.tournament == self.id).order_by(GAMES.c.number, INCIDENTS.c.ordinal)
         return [(row.number, codecs.incident_of(row)) for row in self.database.rows(rows)]
 
+    def _changes(self, *kinds: str) -> Select[Any]:
+        """Select events of these kinds, which have no game. The index of games and kinds contains them, too."""
+        mine = EVENTS.c.tournament == self.id, EVENTS.c.game.is_(None), EVENTS.c.kind.in_(kinds)
+        return select(EVENTS.c.kind, EVENTS.c.payload).where(*mine)
+
     def _gone(self, connection: Connection) -> set[str]:
-        rows = select(EVENTS.c.kind, EVENTS.c.payload).where(EVENTS.c.tournament == self.id)
         left: set[str] = set()
-        for row in connection.execute(rows.where(EVENTS.c.kind.in_(["withdrawn", "replaced"]))):
+        for row in connection.execute(self._changes("withdrawn", "replaced")):
             payload = row.payload
             if row.kind == "withdrawn":
                 left.add(payload["name"])

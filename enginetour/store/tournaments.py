@@ -30,6 +30,7 @@ from enginetour.store.tables import (
     IMPORTED_GAMES,
     IMPORTS,
     LISTS,
+    NEXT_POSITION,
     STANDING,
     TOURNAMENTS,
     TournamentEntry,
@@ -256,6 +257,11 @@ def mean_seconds(store: Store, controls: Sequence[str], names: Sequence[str]) ->
         found = found.where(GAMES.c.white.in_(names), GAMES.c.black.in_(names))
     ((seconds, games),) = store.database.rows(found)
     return float(seconds or 0.0), int(games)
+
+
+def tournament_position(store: Store, number: int) -> int:
+    """Return the position of the newest event of the tournament with this `TournamentEntry.id`; 0 without events."""
+    return int(store.database.scalar(NEXT_POSITION, {"t": number})) - 1
 
 
 def database_position(store: Store) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 from zlib import crc32
@@ -36,7 +37,7 @@ from enginetour.store.definition import revisions_of
 from enginetour.store.editions import read_edition
 from enginetour.store.log import TournamentLog
 from enginetour.store.tables import TournamentEntry
-from enginetour.store.tournaments import Store, database_position
+from enginetour.store.tournaments import Store, database_position, tournament_position
 from enginetour.tournament.rating import rate_next, rate_stored
 from enginetour.web import API_PREFIX, schemas
 from enginetour.web.hub import TournamentHub
@@ -49,8 +50,9 @@ _Make = Callable[[Store, StandingsCache], _Document]
 _Stream = Callable[[set[Listener], Callable[[Listener], None]], Response]
 
 _FRESH_S = 0.1  # seconds for which a position of the event log is used again, so that 1,000 requests read it 10 times
+_RENEWAL_S = 1.0  # seconds for which a document is still used while the next one is made
 # Largest share of one processor for one document, so that a client that asks again and again slows no game.
-_SHARE = 0.1
+_SHARE = 0.02
 _MOST_KEPT = 256  # documents
 _MOST_KEPT_BYTES = 32 << 20
 _MOST_WAITING = 64  # requests that wait for the database; further ones are asked to try again later
@@ -75,29 +77,23 @@ _Limit = Annotated[int, Query(ge=1, le=_MOST_ROWS, description="largest number o
 _Finished = Annotated[int, Query(ge=0, le=_MOST_ROWS, description="number of finished games before those in progress")]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Kept:
     """A document that was made for a tag, with the two answers that contain it.
 
-    `until` is the time of the loop until which it is used even if the tag has changed. `entry` is its tournament, or
-    None for the whole database. If `whole` is false, the document is only a part of an answer, or its tag is not that
-    of its tournament or database.
+    Until `until`, a time of the loop, it is used even if the tag has changed. `renew` returns it, or the next one; it
+    is None if the document is only a part of an answer.
     """
 
     tag: str
     body: bytes
     answers: tuple[Response, Response]
     until: float
-    entry: TournamentEntry | None
-    whole: bool
+    renew: Callable[[], Awaitable[_Kept]] | None
 
     def answer(self, scope: Scope) -> Response:
         """Return the document, or status 304 if the client has it."""
         return self.answers[_has(scope, self.tag)]
-
-    def serves(self, tag: str) -> bool:
-        """Return whether the document is still used when its tag would be `tag`."""
-        return self.tag == tag or asyncio.get_running_loop().time() < self.until
 
 
 class Api:
@@ -108,7 +104,7 @@ class Api:
         self._hub, self._reader, self._stream = hub, reader, stream
         # Tournament, or 0 -> the time of the loop until which the tag is used, and the tag.
         self._tags: dict[int, tuple[float, asyncio.Task[str]]] = {}
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()  # by address
+        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()  # by address and `extra` of `_answer`
         self._kept_bytes = 0
         self._waiting = 0
         self.app = FastAPI(
@@ -134,17 +130,24 @@ class Api:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request: from a kept document without looking for its path, which takes most of the time."""
-        await (await self._at_hand(scope) or self.app)(scope, receive, send)
+        kept, answer = self._kept_for(scope), None
+        if kept is not None and kept.renew is not None:
+            with suppress(TourError, HTTPException):  # the path gives an answer to it
+                answer = (await kept.renew()).answer(scope)
+        await (answer or self.app)(scope, receive, send)
 
-    async def _at_hand(self, scope: Scope) -> Response | None:
-        """Return the answer if its document is kept and still used."""
-        kept = self._kept.get(_address(scope))
-        if kept is None or not kept.whole or scope["method"] not in ("GET", "HEAD"):
+    def at_hand(self, scope: Scope) -> Response | None:
+        """Return the answer if its document can be used without reading the database."""
+        kept = self._kept_for(scope)
+        return None if kept is None or asyncio.get_running_loop().time() >= kept.until else kept.answer(scope)
+
+    def _kept_for(self, scope: Scope) -> _Kept | None:
+        """Return the kept document that is the whole answer to a request."""
+        kept = self._kept.get(key := (_address(scope), ""))
+        if kept is None or kept.renew is None or scope["method"] not in ("GET", "HEAD"):
             return None
-        try:
-            return kept.answer(scope) if kept.serves(await self._tag(kept.entry)) else None
-        except (TourError, HTTPException):  # the path gives an answer to it
-            return None
+        self._kept.move_to_end(key)
+        return kept
 
     def _paths(self) -> Sequence[tuple[str, Callable[..., Awaitable[Response]], type[BaseModel] | str]]:
         return (
@@ -361,7 +364,7 @@ class Api:
             last = log.games(counting=True, limit=games) if games else []
             return "".join(export_pgn(log, last[0].number)) if last else ""
 
-        finished = await self._document(request, entry, make)
+        finished = await self._document(_address(request.scope), entry, make)
         played = [game for _, game in sorted(self._hub.live(entry).games.items()) if not game.over]
         tag = f"{finished.tag}-{crc32(str([game.version for game in played]).encode()):x}"
         if not played or _has(request.scope, tag):
@@ -435,32 +438,39 @@ class Api:
         `entry` is the tournament whose event log determines the document, or None for the whole database. `extra` is
         added to the tag.
         """
-        return (await self._document(request, entry, make, media, extra)).answer(request.scope)
+        return (await self._document(_address(request.scope), entry, make, media, extra)).answer(request.scope)
 
     async def _document(
-        self, request: Request, entry: TournamentEntry | None, make: _Make, media: str = "", extra: str = ""
+        self, address: str, entry: TournamentEntry | None, make: _Make, media: str = "", extra: str = ""
     ) -> _Kept:
         """Return a document. It is a part of the answer if `media` is empty."""
-        tag = await self._tag(entry) + extra
-        address = _address(request.scope)
-        kept = self._kept.get(address)
-        if kept is not None and kept.serves(tag):
-            self._kept.move_to_end(address)
-            return kept
         loop = asyncio.get_running_loop()
+        kept = self._kept.get((address, extra))
+        if kept is not None and loop.time() < kept.until:
+            return kept
+        if kept is not None:  # other requests get this document until the next one is there
+            kept.until = loop.time() + _RENEWAL_S
+        until, tag = await self._tag(entry)
+        if kept is not None and kept.tag == tag + extra:
+            kept.until = until
+            return kept
 
         def work(store: Store, standings: StandingsCache) -> _Kept:
             begun, now = time.thread_time(), _tag_of(store, entry) + extra
-            again = self._kept.get(address)  # made for another request meanwhile
+            again = self._kept.get((address, extra))  # made for another request meanwhile
             if again is not None and again.tag == now:
+                again.until = loop.time() + _FRESH_S
                 return again
             made = make(store, standings)
             body = made.encode("utf-8", "replace") if isinstance(made, str) else json_document(made)
-            until = loop.time() + (time.thread_time() - begun) / _SHARE
-            return _Kept(now, body, _answers(now, body, media), until, entry, bool(media) and not extra)
+            until = loop.time() + max(_FRESH_S, (time.thread_time() - begun) / _SHARE)
+            return _Kept(now, body, _answers(now, body, media), until, renew if media else None)
+
+        async def renew() -> _Kept:
+            return await self._document(address, entry, make, media, extra)
 
         made: _Kept = await self._read(work)
-        self._keep(address, made)
+        self._keep((address, extra), made)
         return made
 
     async def _read(self, work: Callable[[Store, StandingsCache], Any]) -> Any:
@@ -472,21 +482,24 @@ class Api:
         finally:
             self._waiting -= 1
 
-    def _keep(self, address: str, made: _Kept) -> None:
-        before = self._kept.pop(address, None)
+    def _keep(self, key: tuple[str, str], made: _Kept) -> None:
+        before = self._kept.pop(key, None)
         self._kept_bytes += len(made.body) - (0 if before is None else len(before.body))
-        self._kept[address] = made
+        self._kept[key] = made
         while len(self._kept) > _MOST_KEPT or self._kept_bytes > _MOST_KEPT_BYTES:
             self._kept_bytes -= len(self._kept.popitem(last=False)[1].body)
 
-    async def _tag(self, entry: TournamentEntry | None) -> str:
-        """Return the tag of the newest position that is at most `_FRESH_S` old. Concurrent requests share one read."""
+    async def _tag(self, entry: TournamentEntry | None) -> tuple[float, str]:
+        """Return the tag of the newest position that is at most `_FRESH_S` old, and the time until which it is used.
+
+        Concurrent requests share one read.
+        """
         key, now = _key(entry), asyncio.get_running_loop().time()
         until, task = self._tags.get(key, (0.0, None))
         if task is None or (task.done() and now >= until):
-            task = asyncio.ensure_future(self._read(lambda store, _: _tag_of(store, entry)))
-            self._tags[key] = now + _FRESH_S, task
-        return await asyncio.shield(task)
+            until, task = now + _FRESH_S, asyncio.ensure_future(self._read(lambda store, _: _tag_of(store, entry)))
+            self._tags[key] = until, task
+        return until, await asyncio.shield(task)
 
 
 def json_document(value: Mapping[str, object] | Sequence[object]) -> bytes:
@@ -505,7 +518,7 @@ def _address(scope: Scope) -> str:
 def _tag_of(store: Store, entry: TournamentEntry | None) -> str:
     if entry is None:
         return f"{__version__}-all-{'-'.join(map(str, database_position(store)))}"
-    return f"{__version__}-{entry.id}-{store.tournament(entry.name, entry.edition).last_position}"
+    return f"{__version__}-{entry.id}-{tournament_position(store, entry.id)}"
 
 
 def _entry(entry: TournamentEntry, *, running: bool) -> dict[str, object]:

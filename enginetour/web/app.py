@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -34,6 +35,9 @@ from enginetour.web import API_PREFIX
 from enginetour.web.hub import TournamentHub
 from enginetour.web.live import UPDATE_INTERVAL_S, Listener
 from enginetour.web.pages import DatabaseReader
+
+if TYPE_CHECKING:
+    from enginetour.web.api import Api
 
 # The only files that are served: bundled style sheets and scripts, and the pieces of python-chess.
 
@@ -93,12 +97,31 @@ async def _gone(receive: Receive, listener: Listener) -> None:
     listener.close()
 
 
-def create_app(hub: TournamentHub, reader: DatabaseReader) -> ASGIApp:
-    """Return the application: the pages, and the HTTP interface below `/api/v1`.
+@dataclass(frozen=True, slots=True)
+class Application:
+    """The pages, and the HTTP interface below `/api/v1`.
 
-    It opens the hub at its start, and closes the reader at its end. Requests to the HTTP interface do not pass through
-    the application of the pages, which would take a third of the time of a request.
+    Requests to the HTTP interface do not pass through the application of the pages, which would take a third of the
+    time of a request.
     """
+
+    _pages: ASGIApp
+    _api: _LazyApi
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http" and scope["path"].startswith(f"{API_PREFIX}/"):
+            await self._api({**scope, "root_path": API_PREFIX}, receive, send)
+        else:
+            await self._pages(scope, receive, send)
+
+    def at_hand(self, scope: Scope) -> Response | None:
+        """Return the answer to a request if it does not have to be made."""
+        return self._api.at_hand(scope)
+
+
+def create_app(hub: TournamentHub, reader: DatabaseReader) -> Application:
+    """Return the application. It opens the hub at its start, and closes the reader at its end."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -110,7 +133,6 @@ def create_app(hub: TournamentHub, reader: DatabaseReader) -> ASGIApp:
             reader.close()
 
     site = _Site(hub, reader)
-    api = _LazyApi(hub, reader, site.stream)
     pages = Starlette(
         routes=[
             Route("/", site.index),
@@ -128,13 +150,7 @@ def create_app(hub: TournamentHub, reader: DatabaseReader) -> ASGIApp:
         lifespan=lifespan,
     )
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].startswith(f"{API_PREFIX}/"):
-            await api({**scope, "root_path": API_PREFIX}, receive, send)
-        else:
-            await pages(scope, receive, send)
-
-    return app
+    return Application(pages, _LazyApi(hub, reader, site.stream))
 
 
 class _LazyApi:
@@ -147,17 +163,23 @@ class _LazyApi:
         stream: Callable[[set[Listener], Callable[[Listener], None]], Response],
     ) -> None:
         self._parts = hub, reader, stream
-        self._app: asyncio.Task[ASGIApp] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._api: Api | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._app is None:
-            self._app = asyncio.create_task(asyncio.to_thread(self._make))
-        await (await asyncio.shield(self._app))(scope, receive, send)
+        if self._task is None:
+            self._task = asyncio.create_task(asyncio.to_thread(self._make))
+        await asyncio.shield(self._task)
+        assert self._api is not None
+        await self._api(scope, receive, send)
 
-    def _make(self) -> ASGIApp:
+    def at_hand(self, scope: Scope) -> Response | None:
+        return None if self._api is None else self._api.at_hand(scope)
+
+    def _make(self) -> None:
         from enginetour.web.api import Api
 
-        return Api(*self._parts)
+        self._api = Api(*self._parts)
 
 
 @dataclass(frozen=True, slots=True)
