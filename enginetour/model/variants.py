@@ -63,6 +63,7 @@ VARIANTS: Mapping[str, _Variant] = {
         _Variant("3check", "Three-check", ("3check",), ("3check",)),
     )
 }
+_USUAL_START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 _TAGS_OF_STANDARD = frozenset({"", "?", "standard", "chess", "classical", "normal", "from position"})
 _TAGS_OF_960 = frozenset({"chess960", "chess 960", "fischerandom", "fischerrandom", "fischer random"})
 
@@ -100,7 +101,8 @@ def describe_start(name: str) -> str:
 @cache
 def start_fen(name: str) -> str:
     """Return the initial position of a variant."""
-    return board_of(name).fen()
+    # The usual position is known, because pages and positions of standard chess do not need python-chess otherwise.
+    return _USUAL_START if VARIANTS[name].is_usual else board_of(name).fen()
 
 
 def tag_fits(tag: str, name: str) -> bool:

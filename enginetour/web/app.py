@@ -29,7 +29,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from enginetour.model.errors import TourError
-from enginetour.reports.html import game, page
+from enginetour.reports.html import page
 from enginetour.store.tables import TournamentEntry
 from enginetour.web import API_PREFIX
 from enginetour.web.hub import TournamentHub
@@ -39,16 +39,16 @@ from enginetour.web.pages import DatabaseReader
 if TYPE_CHECKING:
     from enginetour.web.api import Api
 
-# The only files that are served: bundled style sheets and scripts, and the pieces of python-chess.
+# The only files that are served: bundled style sheets and scripts.
 
 _MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 _LIVE_ASSETS = ("live.css", "events.js", "live.js", "tournaments.js")
-_ASSETS = (*page.REPORT_ASSETS, "game.css", "board.js", "pieces.js", *_LIVE_ASSETS)
+_ASSETS = (*page.REPORT_ASSETS, *page.GAME_ASSETS, *_LIVE_ASSETS)
 
 
 @cache
 def _read_asset(name: str) -> bytes:
-    return (game.pieces_script() if name == "pieces.js" else page.read_asset(name)).encode()
+    return page.read_asset(name).encode()
 
 
 # Event streams.

@@ -9,7 +9,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from enginetour.model.game import Game, MoveMade, Opening, Outcome, Pairing, Termination
-from enginetour.reports.html import game
 from enginetour.reports.html.game import GamePage, game_page
 from enginetour.reports.html.page import STATE_CSS, read_asset
 from enginetour.reports.html.tables import Site
@@ -45,9 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     place = tmp_path_factory.mktemp("report")
     for name in ("games", "assets"):
         (place / name).mkdir()
-    for name in ("report.css", "game.css", "board.js"):
+    for name in ("report.css", "game.css", "board.js", "pieces.js"):
         (place / "assets" / name).write_text(read_asset(name))
-    (place / "assets" / "pieces.js").write_text(game.pieces_script())
     (place / "assets" / STATE_CSS).write_text("")
     page_of(place, 1, MATE, Opening("C20"), "r1bqkb1r/pppp1Qpp/2n2n2/4p3/2B1P3/8/PPPP1PPP/RNB1K1NR b KQkq - 0 4")
     page_of(

@@ -45,6 +45,7 @@ def test_all_variants_of_the_rules() -> None:
         assert board.uci_variant in variant.uci
         assert isinstance(board_of(variant.name), board)
         assert tag_fits(variant.tag, variant.name)
+    assert all(start_fen(name) == board_of(name).fen() for name in VARIANTS)
     assert not tag_fits("Atomic", "standard")
     assert tag_fits("fischerandom", "double-chess960")
     assert not tag_fits("Wild 5", "atomic")

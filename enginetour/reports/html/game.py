@@ -23,7 +23,7 @@ from enginetour.model.game import Game, Incident, MoveMade, Outcome, SideRecord,
 from enginetour.model.variants import STANDARD, VARIANTS, start_fen
 from enginetour.reports import pgn
 from enginetour.reports.games import incident_lines, machine_lines, mean_nps
-from enginetour.reports.html.page import render_page
+from enginetour.reports.html.page import PIECE_LETTERS, read_asset, render_page
 from enginetour.reports.html.tables import ESCAPED, Site, engine_link, facts_list, game_link, trusted_markup
 from enginetour.reports.pgn import format_score
 from enginetour.reports.sheet import Texts, format_duration, safe_text
@@ -379,34 +379,20 @@ def _move_table(start: StartPosition, moves: Sequence[MoveMade]) -> Markup:
     return trusted_markup(f'<table class="moves">{_HEAD}<tbody>\n{rows}</tbody></table>')
 
 
-# The drawings of the pieces, taken from python-chess.
+# The drawings of the pieces.
 
-PIECE_LETTERS = "KQRBNPkqrbnp"
-_SQUARE_SIZE = 45  # units of a square in python-chess
-_NAMED = re.compile(r'<g id="[^"]*" class="[^"]*"')
-_STYLED = re.compile(r' style="([^"]*)"')
+_SQUARE_SIZE = 45  # units of a square in the drawings
 
 
 @cache
 def piece_drawings() -> Mapping[str, str]:
     """Return the SVG of each piece by its FEN letter. The ids are `piece-LETTER`.
 
-    Styles are converted to attributes, because the security policy of pages forbids inline styles.
+    The drawings are those of python-chess, in the form that ``pieces.js`` has.
     """
-    from chess.svg import PIECES
-
-    return {letter: _plain(letter, PIECES[letter]) for letter in PIECE_LETTERS}
-
-
-def _plain(letter: str, drawing: str) -> str:
-    named = _NAMED.sub(f'<g id="piece-{letter}"', drawing, count=1)
-    return _STYLED.sub(lambda found: "".join(_attributes(found[1])), named)
-
-
-def _attributes(style: str) -> Iterable[str]:
-    for rule in filter(None, map(str.strip, style.split(";"))):
-        name, _, value = rule.partition(":")
-        yield f' {name.strip()}="{value.strip()}"'
+    drawings = read_asset("pieces.js").partition(" = ")[2]
+    found: dict[str, str] = json.loads(drawings.removesuffix(";\n"))
+    return found
 
 
 @lru_cache(1024)  # cached, because many games end with the same kinds of pieces
@@ -415,11 +401,6 @@ def piece_symbols(letters: str = PIECE_LETTERS) -> Markup:
     return Markup("<defs>{}</defs>").format(
         Markup("").join(trusted_markup(piece_drawings()[letter]) for letter in letters)
     )
-
-
-def pieces_script() -> str:
-    """Return the text of ``assets/pieces.js``, which contains the drawings of all pieces."""
-    return f"window.chessPieces = {json.dumps(dict(piece_drawings()))};\n"
 
 
 # The board.

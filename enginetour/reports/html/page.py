@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import marshal
+import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from importlib.metadata import version
+from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import markupsafe
+import pydantic_core
 from markupsafe import Markup
 
 from enginetour.reports.html.tables import (
@@ -28,16 +35,15 @@ from enginetour.reports.html.tables import (
 from enginetour.reports.sheet import Sheet, format_count, format_duration, format_points, format_whole, safe_text
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
     from jinja2.runtime import Context
 
 GENERATOR_TAG = '<meta name="generator" content="enginetour report">'  # identifies a page of a report
 HTML_DIR = Path(__file__).parent
 REPORT_ASSETS = ("report.css", "report.js")  # used by every page
-_PACKAGES = ("chess", "jinja2", "markupsafe", "pydantic-core")
-_SOURCES = ("py", "html", "css", "js")
+_SOURCES = (".py", ".html", ".css", ".js")
 STATE_CSS = "state.css"  # shows a note if a run has started since the report was written
-GAME_ASSETS = ("game.css", "board.js")  # used by pages of games, with the script of the pieces
+GAME_ASSETS = ("game.css", "board.js", "pieces.js")  # used by pages of games
 # This policy forbids inline content and content from other hosts. It also works for files on disk, because Chromium
 # treats them as 'self'.
 _CONTENT_POLICY = (
@@ -71,20 +77,80 @@ def _frame(
 
 
 def read_asset(name: str) -> str:
-    """Return the text of a bundled style sheet or script."""
-    return (HTML_DIR / "assets" / name).read_text("utf-8")
+    """Return the text of a bundled style sheet or script, or of ``pieces.js``, which is made from python-chess."""
+    return _pieces_script() if name == "pieces.js" else (HTML_DIR / "assets" / name).read_text("utf-8")
+
+
+PIECE_LETTERS = "KQRBNPkqrbnp"
+_NAMED = re.compile(r'<g id="[^"]*" class="[^"]*"')
+_STYLED = re.compile(r' style="([^"]*)"')
+
+
+@cache
+def _pieces_script() -> str:
+    """Return a script with the SVG of each piece by its FEN letter. The ids are `piece-LETTER`.
+
+    Styles are converted to attributes, because the security policy of pages forbids inline styles. The script is kept,
+    because python-chess takes longer to load than a page takes.
+    """
+    found = find_spec("chess")
+    assert found is not None and found.origin is not None
+    source = hashlib.blake2b(Path(found.origin).with_name("svg.py").read_bytes(), digest_size=16).hexdigest()
+    head, path = f"{program_digest()}{source}".encode(), _KEPT / "pieces"
+    with suppress(OSError, ValueError):
+        if (kept := path.read_bytes()).startswith(head):
+            return kept.removeprefix(head).decode()
+    from chess.svg import PIECES
+
+    drawn = {letter: _plain(letter, PIECES[letter]) for letter in PIECE_LETTERS}
+    text = f"window.chessPieces = {json.dumps(drawn)};\n"
+    _keep(path, head + text.encode())
+    return text
+
+
+def _plain(letter: str, drawing: str) -> str:
+    named = _NAMED.sub(f'<g id="piece-{letter}"', drawing, count=1)
+    return _STYLED.sub(lambda found: "".join(_attributes(found[1])), named)
+
+
+def _attributes(style: str) -> Iterator[str]:
+    for rule in filter(None, map(str.strip, style.split(";"))):
+        name, _, value = rule.partition(":")
+        yield f' {name.strip()}="{value.strip()}"'
+
+
+_KEPT = HTML_DIR / "templates" / "__pycache__"  # what depends on the program only, as Python keeps compiled modules
+
+
+def _keep(path: Path, data: bytes) -> None:
+    """Write a file, unless this user cannot change the installation or Python writes no compiled modules."""
+    fresh = path.with_suffix(f".{os.getpid()}")
+    with suppress(OSError):
+        if not sys.dont_write_bytecode:
+            path.parent.mkdir(exist_ok=True)
+            fresh.write_bytes(data)
+            fresh.replace(path)
 
 
 @cache
 def program_digest() -> str:
-    """Return a digest of enginetour's files and of the packages that pages are made with.
+    """Return a digest of the source files of enginetour and of the packages that pages are made with.
 
     From the same data, the same program makes the same pages.
     """
-    found = hashlib.blake2b(repr([sys.version, *map(version, _PACKAGES)]).encode(), digest_size=16)
-    for path in sorted(one for ending in _SOURCES for one in HTML_DIR.parents[1].rglob(f"*.{ending}")):
-        found.update(path.read_bytes())
+    import jinja2
+
+    found = hashlib.blake2b(repr([sys.version, pydantic_core.__version__]).encode(), digest_size=16)
+    packages = (HTML_DIR.parents[1], Path(jinja2.__file__).parent, Path(markupsafe.__file__).parent)
+    for name in sorted(chain.from_iterable(map(_sources, packages))):
+        with open(name, "rb") as file:  # noqa: PTH123  # `Path` takes as long as the rest
+            found.update(file.read())
     return found.hexdigest()
+
+
+def _sources(package: Path) -> Iterator[str]:
+    for folder, _, names in os.walk(package):
+        yield from (f"{folder}/{name}" for name in names if name.endswith(_SOURCES))
 
 
 @cache
@@ -98,6 +164,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         finalize=_finalized,
         auto_reload=False,  # otherwise Jinja checks three template files for changes for each page
+        bytecode_cache=_compiled_templates(),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -106,6 +173,31 @@ def _environment() -> Environment:
     made.globals |= {"anchor": section_id, "generator": trusted_markup(GENERATOR_TAG), "state": STATE_CSS}
     made.globals |= {name: pass_context(make) for name, make in _MAKERS.items()}
     return made
+
+
+def _compiled_templates() -> BytecodeCache:
+    """Return a cache that keeps compiled templates next to the templates, as Python keeps compiled modules.
+
+    They depend on the templates, and on filters and options in this program.
+    """
+    from jinja2 import bccache
+
+    class Compiled(bccache.BytecodeCache):
+        def load_bytecode(self, bucket: bccache.Bucket) -> None:
+            head, path = _head_and_path(bucket)
+            with suppress(OSError, EOFError, ValueError, TypeError):  # it is compiled again, for whatever reason
+                if (found := path.read_bytes()).startswith(head):
+                    bucket.code = marshal.loads(found.removeprefix(head))  # noqa: S302  # as the import of a module
+
+        def dump_bytecode(self, bucket: bccache.Bucket) -> None:
+            head, path = _head_and_path(bucket)
+            _keep(path, head + marshal.dumps(bucket.code))
+
+    def _head_and_path(bucket: bccache.Bucket) -> tuple[bytes, Path]:
+        name = f"{bucket.key}.{sys.implementation.cache_tag}"
+        return f"{program_digest()}{bucket.checksum}".encode(), _KEPT / name
+
+    return Compiled()
 
 
 def _link(context: Context, address: str) -> str:

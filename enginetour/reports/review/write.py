@@ -430,7 +430,7 @@ def _write_report(
         games = game_rows(log, found, wanted, purposes)
         return _one_file(target, _single_text(site, pages, command, games, len(wanted)))
     site = report_site(review)
-    assets = {name: read_asset(name) for name in GAME_ASSETS} | {"pieces.js": game.pieces_script()}
+    assets = {name: read_asset(name) for name in GAME_ASSETS}
     keyed = _game_pages(log, review, site)
     count = write_directory(target, report_pages(review, site), assets, keyed=keyed, before_page=before_page)
     return WrittenReport(target / "index.html", count)

@@ -22,7 +22,6 @@ from typing import Any
 
 from enginetour.interop.files import lock_file, named_errors, open_regular
 from enginetour.model.errors import InputRefused, UsageRefused
-from enginetour.reports.html.game import pieces_script
 from enginetour.reports.html.page import GAME_ASSETS, REPORT_ASSETS, program_digest, read_asset
 from enginetour.reports.site.feeds import ATOM, JSON_FEED, atom, feed_entries, json_feed, newest_games
 from enginetour.reports.site.games import game_scripts, list_scripts
@@ -90,7 +89,6 @@ def _assets() -> Iterator[tuple[str, str, _Text]]:
     """Yield the addresses of the files that only depend on the program, with their key and a function for the text."""
     for name in _ASSETS:
         yield f"assets/{name}", "asset", partial(read_asset, name)
-    yield "assets/pieces.js", "asset", pieces_script
 
 
 @contextmanager

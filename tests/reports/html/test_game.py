@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from itertools import cycle, islice
 from types import SimpleNamespace
 
 import pytest
+from chess.svg import PIECES
 
 from enginetour.model.game import Game, Incident, MoveMade, Opening, Outcome, Pairing, SideRecord, Termination
 from enginetour.reports.html import game as graphs
 from enginetour.reports.html.game import GamePage, game_page, start_position
+from enginetour.reports.html.page import PIECE_LETTERS, read_asset
 from enginetour.reports.html.tables import Site
 from tests.support.engines import SHUFFLE
 
@@ -245,7 +248,7 @@ def test_move_numbers_stand_below_white_moves() -> None:
 def test_pieces_have_ids_and_no_styles() -> None:
     """The pieces have ids and no styles, which the policy of pages forbids."""
     drawn = graphs.piece_drawings()
-    assert set(drawn) == set(graphs.PIECE_LETTERS)
+    assert set(drawn) == set(PIECE_LETTERS)
     for letter, drawing in drawn.items():
         assert f'<g id="piece-{letter}"' in drawing
         assert "style=" not in drawing
@@ -253,8 +256,20 @@ def test_pieces_have_ids_and_no_styles() -> None:
     assert 'fill="#000000"' in drawn["n"]
 
 
+def test_pieces_are_those_of_python_chess() -> None:
+    """The drawings are those of the installed python-chess, apart from their ids and styles."""
+
+    def attributes(found: re.Match[str]) -> str:
+        rules = (rule.split(":") for rule in found[1].split(";") if rule.strip())
+        return "".join(f' {name.strip()}="{value.strip()}"' for name, value in rules)
+
+    for letter, drawing in graphs.piece_drawings().items():
+        named = re.sub('<g id="[^"]*" class="[^"]*"', f'<g id="piece-{letter}"', PIECES[letter], count=1)
+        assert drawing == re.sub(' style="([^"]*)"', attributes, named)
+
+
 def test_the_script_brings_all_of_them() -> None:
     """The script defines one object with all pieces."""
-    head, _, rest = graphs.pieces_script().partition(" = ")
+    head, _, rest = read_asset("pieces.js").partition(" = ")
     assert head == "window.chessPieces"
     assert json.loads(rest.rstrip().rstrip(";")) == dict(graphs.piece_drawings())

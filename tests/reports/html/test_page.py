@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +14,7 @@ import pytest
 
 from enginetour.model.game import Outcome, format_fixed
 from enginetour.reports.charts import canvas
+from enginetour.reports.html import page as html_page
 from enginetour.reports.html.page import HTML_DIR, read_asset, render_page
 from enginetour.reports.html.tables import Site
 from enginetour.reports.review.engines import opponents_of
@@ -49,6 +52,61 @@ def test_every_page_is_whole_and_every_link_leads_somewhere(tmp_path: Path) -> N
         assert [own["lang"] for own in page.tags("html")] == ["en"]
         (policy,) = (own["content"] for own in page.tags("meta") if own.get("http-equiv") == "Content-Security-Policy")
         assert policy is not None and policy.startswith("default-src 'none'") and "unsafe" not in policy
+
+
+def test_compiled_templates_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled templates are used again unless they are damaged or other templates or programs made them."""
+
+    def rendered() -> str:
+        html_page._environment.cache_clear()
+        return render_page("incidents.html", site=Site("autumn", ()), here="incidents.html", lines=[], trouble=None)
+
+    shutil.copytree(HTML_DIR / "templates", tmp_path / "templates", ignore=shutil.ignore_patterns("__pycache__"))
+    kept = tmp_path / "templates" / "__pycache__"
+    monkeypatch.setattr(html_page, "HTML_DIR", tmp_path)
+    monkeypatch.setattr(html_page, "_KEPT", kept)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    expected = rendered()
+    assert not kept.exists()
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    try:
+        assert rendered() == expected
+        before = {path: path.stat().st_mtime_ns for path in kept.iterdir()}
+        assert rendered() == expected and before
+        assert {path: path.stat().st_mtime_ns for path in kept.iterdir()} == before
+        for damaged in (lambda data: data[: len(data) // 2], lambda data: data[:80] + b"?" * 9, lambda _: b""):
+            for path in before:
+                path.write_bytes(damaged(path.read_bytes()))
+            assert rendered() == expected
+        template = tmp_path / "templates" / "incidents.html"
+        template.write_text(template.read_text().replace("<h1>Incidents", "<h1>Other"))
+        assert rendered() == expected.replace("<h1>Incidents", "<h1>Other")
+    finally:
+        html_page._environment.cache_clear()
+
+
+def test_the_drawings_of_the_pieces_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script with the pieces is made once for a program, and read after that; the program stays the same."""
+    monkeypatch.setattr(html_page, "_KEPT", tmp_path / "kept")
+    monkeypatch.setattr(html_page, "HTML_DIR", tmp_path / "reports" / "html")  # the program is below tmp_path
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    html_page.program_digest.cache_clear()
+    before = html_page.program_digest()
+    try:
+        for _ in range(2):
+            html_page._pieces_script.cache_clear()
+            made = html_page.read_asset("pieces.js")
+            (file,) = (tmp_path / "kept").iterdir()
+            assert file.read_text().endswith(made)
+            file.write_text(file.read_text().replace("#000", "#010"))
+            html_page._pieces_script.cache_clear()
+            assert html_page.read_asset("pieces.js") == made.replace("#000", "#010")
+            file.write_text(f"other program {made}")
+        html_page.program_digest.cache_clear()
+        assert html_page.program_digest() == before
+    finally:
+        html_page._pieces_script.cache_clear()
+        html_page.program_digest.cache_clear()
 
 
 @pytest.mark.parametrize(("system", "options"), [("swiss", {"rounds": 3}), ("bubble", BUBBLE)])
