@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import tempfile
@@ -170,8 +171,59 @@ def test_an_interrupted_report_leaves_the_old_one(tmp_path: Path, stopped_at: in
         assert contents(tmp_path / "report") == contents(tmp_path / "scratch")
 
 
-def test_file_systems_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a page cannot be linked, or has other rights than a new page, it is written again."""
+@pytest.mark.parametrize("failing", ["a rename", "everything after it"])
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("stopped_at", [1, 2, 6, 13])
+def test_files_that_cannot_be_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped_at: int, links: bool, failing: str
+) -> None:
+    """If a file cannot be moved to its place, the old report is restored; after a kill, the next report is complete."""
+    store, log = reported_played(tmp_path / "t.db", NAMES, most=6)
+    with store:
+        write_report(log, tmp_path / "report")
+        (tmp_path / "report" / "games" / "999.html").write_text("of another tournament")
+        before, moves = contents(tmp_path / "report"), count(1)
+        play_on(log, 2)
+
+        def moved(source: str, target: str) -> None:
+            if (number := next(moves)) == stopped_at or (number > stopped_at and failing != "a rename"):
+                raise PermissionError(1, "Operation not permitted")
+            rename(source, target)
+
+        rename = os.replace
+        with monkeypatch.context() as patched:
+            patched.setattr("os.rename", moved)
+            patched.setattr("os.replace", moved)
+            if not links:
+                patched.setattr("os.link", refused)
+            with pytest.raises(PermissionError):
+                write_report(log, tmp_path / "report")
+        if failing == "a rename":
+            assert contents(tmp_path / "report") == before
+        assert sorted(one.name for one in tmp_path.iterdir() if "t.db" not in one.name) == ["report"]
+        write_report(log, tmp_path / "report")
+        write_report(log, tmp_path / "scratch")
+        assert contents(tmp_path / "report") == contents(tmp_path / "scratch")
+
+
+def test_strange_entries_of_a_report(tmp_path: Path) -> None:
+    """Directories among the pages and links to directories are replaced, and what a link leads to is not changed."""
+    store, log = reported_played(tmp_path / "t.db", NAMES, most=6)
+    with store:
+        write_report(log, tmp_path / "report")
+        (tmp_path / "report" / "games" / "1.html").unlink()
+        (tmp_path / "report" / "games" / "1.html" / "inside").mkdir(parents=True)
+        (tmp_path / "report" / "engines").rename(tmp_path / "mine")
+        (tmp_path / "report" / "engines").symlink_to(tmp_path / "mine")
+        (tmp_path / "mine" / "a.html").write_text("mine")
+        write_report(log, tmp_path / "report")
+        write_report(log, tmp_path / "scratch")
+        assert contents(tmp_path / "report") == contents(tmp_path / "scratch")
+        assert (tmp_path / "mine" / "a.html").read_text() == "mine"
+
+
+def test_pages_with_other_rights(tmp_path: Path) -> None:
+    """A page that has other rights than a new page is written again."""
     store, log = reported_played(tmp_path / "t.db", NAMES, most=6)
     with store:
         write_report(log, tmp_path / "report")
@@ -180,11 +232,7 @@ def test_file_systems_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         page.chmod(0o600)
         write_report(log, tmp_path / "report")
         assert page.stat().st_mode == rights
-        before, inode = contents(tmp_path / "report"), page.stat().st_ino
-        monkeypatch.setattr("os.link", refused)
-        write_report(log, tmp_path / "report")
-        assert contents(tmp_path / "report") == before and page.stat().st_ino != inode
 
 
-def refused(*_: object) -> None:
+def refused(*_: object, **__: object) -> None:
     raise PermissionError(1, "Operation not permitted")

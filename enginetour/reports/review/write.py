@@ -1,6 +1,7 @@
 """Write the report of a tournament or of a rating list into a directory or a single file.
 
-The complete new report replaces the old report in one step. Files that are not part of a report are never replaced.
+All files that have changed are written into a temporary directory and then moved to their places. If that fails, the
+old report is restored. Files that are not part of a report are never replaced.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def _grouped(address: str) -> bool:
     return address.startswith((_ENGINES_DIR, "games"))
 
 
-# A report in a directory. It is written into a temporary directory, which is then renamed.
+# A report in a directory.
 
 _DIRECTORIES = frozenset({"assets", "engines", "games"})
 _RANDOM = 8  # characters that tempfile adds to a prefix
@@ -187,20 +188,20 @@ def write_directory(
 ) -> int:
     """Write a report into a directory and return the number of its pages.
 
-    Pages that have not changed are the same files as in the old report (hard links). `assets` maps the names of
-    additional files to their texts. `before_page` is called before each page. If it raises an exception, or after an
-    OSError, no part of the new report remains.
+    Files that have not changed are not written again. `assets` maps the names of additional files to their texts.
+    `before_page` is called before each page. If it raises an exception, or after an OSError, no part of the new report
+    remains.
     """
     check_target(target)
     keys = {} if keyed is None else keyed.keys
-    with named_errors(target), _temporary_dir(target) as folder:
-        old = _OldReport(target, folder)
-        kept = old.keep_pages(keys)
+    with named_errors(target), _locked(target), _temporary_dir(target) as folder:
+        report = _Report(target, folder)
+        kept = report.keep_pages(keys)
         count = len(kept)
         made = () if keyed is None else keyed.make([address for address in keys if address not in kept])
         for address, make in chain(pages, made):
             before_page()
-            old.put_page(address, make().encode())
+            report.put(address, make())
             count += 1
         files = {
             **{name: read_asset(name) for name in REPORT_ASSETS},
@@ -208,11 +209,11 @@ def write_directory(
             **assets,
         }
         for name, text in files.items():
-            _write(f"{folder}/assets/{name}", text.encode())
+            report.put(f"assets/{name}", text)
         if keys:
-            _write(f"{folder}/{_MANIFEST}", old.manifest(keys))
+            report.put(_MANIFEST, report.manifest(keys))
         before_page()
-        _swap(folder, target)
+        report.move()
     _sweep(target)
     return count
 
@@ -242,16 +243,29 @@ def _temporary_dir(target: Path) -> Iterator[Path]:
     """Create a locked directory next to the target, and remove it at the end unless it was renamed."""
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    held = _opened(folder)
+    with _locked(folder):
+        try:
+            mask = os.umask(0)
+            os.umask(mask)
+            folder.chmod(0o777 & ~mask)  # mkdtemp gives permissions only to the owner
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock a directory, if it exists, and wait for other processes that have locked it."""
+    try:
+        held = _opened(folder)
+    except FileNotFoundError:
+        yield
+        return
     try:
         with suppress(OSError):  # without locks in the file system, `_sweep` does not remove anything either
             lock_file(held, wait=True)
-        mask = os.umask(0)
-        os.umask(mask)
-        folder.chmod(0o777 & ~mask)  # mkdtemp gives permissions only to the owner
-        yield folder
+        yield
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
         os.close(held)
 
 
@@ -289,33 +303,17 @@ def _with_directory(path: str, make: Callable[[], object]) -> None:
     try:
         make()
     except FileNotFoundError:
-        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         make()
 
 
-def _swap(folder: Path, target: Path) -> None:
-    """Move the new directory to its place. If that fails, the old one is restored."""
-    if not target.exists():
-        folder.rename(target)
-        return
-    with _temporary_dir(target) as trash:
-        old = trash / "old"
-        target.rename(old)
-        try:
-            folder.rename(target)
-        except OSError:
-            with suppress(OSError):
-                old.rename(target)
-            raise
-
-
-# Pages of an old report that have not changed. They are linked, not copied, which takes half the time of writing them.
+# The files of a report. Those of the old report that have not changed stay where they are.
 
 _MANIFEST = "assets/pages.json"  # the key, the size and the time of the file of each keyed page
 
 
-class _OldReport:
-    """The report in `target`, which gives its pages that have not changed to the new report in `folder`.
+class _Report:
+    """The report in `target`. Its new files are written into `folder` until all of them can be moved.
 
     A page that was edited has another size or another time than in the manifest. If the manifest or a page cannot be
     used, for whatever reason, the page is written again.
@@ -324,34 +322,78 @@ class _OldReport:
     def __init__(self, target: Path, folder: Path) -> None:
         self._target, self._folder = str(target), str(folder)
         self._mode = stat.S_IFREG | (folder.stat().st_mode & 0o666)  # of a new page, which is not executable
-        self._kept: dict[str, object] = {}  # the entries of linked pages in the manifest
+        self._old = dict(_entries(self._target))
+        self._kept: dict[str, object] = {}  # the entries of kept pages in the manifest
+        self._same = set[str]()  # other files that have not changed
+        self._new: dict[str, None] = {}
 
     def keep_pages(self, keys: Mapping[str, str]) -> Set[str]:
-        """Link the pages that have these keys in the manifest, and return their addresses."""
+        """Keep the pages that have these keys in the manifest, and return their addresses."""
         known = self._known() if keys else {}
-        self._kept = {
-            address: found
-            for address, key in keys.items()
-            if (found := known.get(address)) and self._link(address, partial(_is_in_manifest, found, key))
-        }
+        for address, key in keys.items():
+            file = self._usual(address)
+            if file is not None and (entry := known.get(address)) == [key, *_state(file)]:
+                self._kept[address] = entry
         return self._kept.keys()
 
-    def put_page(self, address: str, data: bytes) -> None:
-        """Write a page, or link the old one if it has the same content."""
-
-        def is_same(file: os.stat_result) -> bool:
-            return file.st_size == len(data) and Path(self._target, address).read_bytes() == data
-
-        if not self._link(address, is_same):
+    def put(self, address: str, text: str) -> None:
+        """Write a file, or keep the old one if it has the same content."""
+        data, file = text.encode(), self._usual(address)
+        if file is not None and file.st_size == len(data) and Path(self._target, address).read_bytes() == data:
+            self._same.add(address)
+        else:
             _write(f"{self._folder}/{address}", data)
+            self._new[address] = None
 
-    def manifest(self, keys: Mapping[str, str]) -> bytes:
+    def manifest(self, keys: Mapping[str, str]) -> str:
         """Return the manifest of the new report."""
         found = dict(self._kept)
         for address in keys.keys() - found.keys():
             with suppress(FileNotFoundError):  # a game that has lost its moves has no page
                 found[address] = [keys[address], *_state(os.lstat(f"{self._folder}/{address}"))]
-        return json.dumps(found, separators=(",", ":")).encode()
+        return json.dumps(found, separators=(",", ":"))
+
+    def move(self) -> None:
+        """Move the new files to their places, and remove files that are not part of the report any more.
+
+        If that fails, the old report is restored.
+        """
+        if not os.path.lexists(self._target):
+            os.rename(self._folder, self._target)  # noqa: PTH104
+            return
+        moved: list[tuple[str, str]] = []
+
+        def move(source: str, target: str, how: Callable[[str, str], None]) -> None:
+            moved.append((source, target))
+            _with_directory(target, partial(how, source, target))
+
+        target, folder = self._target, self._folder
+        replaced, stay = self._new.keys(), self._kept.keys() | self._same
+        gone = {
+            address
+            for address, file in self._old.items()
+            if address not in stay and (address not in replaced or stat.S_ISDIR(file.st_mode))
+        }
+        try:
+            for address in gone:
+                move(f"{target}/{address}", f"{folder}/old/{address}", os.rename)
+            for address in replaced:
+                if address in self._old and address not in gone:
+                    move(f"{target}/{address}", f"{folder}/old/{address}", _copy)
+                move(f"{folder}/{address}", f"{target}/{address}", os.replace)
+        except BaseException:
+            for source, to in reversed(moved):
+                with suppress(OSError):
+                    os.replace(to, source)  # noqa: PTH105
+            raise
+        for name in _DIRECTORIES:
+            with suppress(OSError):  # it is not empty, or does not exist
+                os.rmdir(f"{self._target}/{name}")  # noqa: PTH106
+
+    def _usual(self, address: str) -> os.stat_result | None:
+        """Return the state of an old file if it is a usual file with the rights of a new page."""
+        file = self._old.get(address)
+        return file if file is not None and file.st_mode == self._mode else None
 
     def _known(self) -> Mapping[str, object]:
         try:
@@ -361,22 +403,23 @@ class _OldReport:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _link(self, address: str, is_same: Callable[[os.stat_result], bool]) -> bool:
-        """Link an old page if it is a usual file with the rights of a new page; return whether it was linked."""
-        old = f"{self._target}/{address}"
-        try:
-            found = os.lstat(old)
-            if found.st_mode != self._mode or not is_same(found):
-                return False
-            new = f"{self._folder}/{address}"
-            _with_directory(new, partial(os.link, old, new))
-        except OSError:  # for example, a file system without links
-            return False
-        return True
+
+def _copy(source: str, target: str) -> None:
+    """Give a file a second name, or copy it where that is not possible."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _is_in_manifest(found: object, key: str, file: os.stat_result) -> bool:
-    return found == [key, *_state(file)]
+def _entries(target: str, inside: str = "") -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the address and the state of everything in a report except its directories. Links are not followed."""
+    with suppress(FileNotFoundError), os.scandir(f"{target}/{inside}") as entries:
+        for entry in entries:
+            if not inside and entry.name in _DIRECTORIES and entry.is_dir(follow_symlinks=False):
+                yield from _entries(target, f"{entry.name}/")
+            else:
+                yield f"{inside}{entry.name}", entry.stat(follow_symlinks=False)
 
 
 def _state(file: os.stat_result) -> tuple[int, int]:
@@ -458,16 +501,16 @@ def _game_keys(log: TournamentReader, review: TournamentReview, site: Site) -> d
     common = blake2b(repr(origin).encode(), digest_size=16)
     last, ratings, purposes = log.last_number, log.known_ratings, review.purposes
     found = {}
-    for line in review.games:
-        names = line.white, line.black
-        same = review.encounters[frozenset(names), line.meeting]
+    for (names, _), same in review.encounters.items():
         near = [(one.number, one.started_unix, one.ended_unix, one.outcome.value, one.voided) for one in same]
-        engines = [(site.slugs.get(name), ratings.get(name)) for name in names]
-        own = names, near, line.number == last, purposes.get(line.round, ""), engines
-        key = common.copy()
-        key.update(repr(own).encode())
-        found[line.number] = key.hexdigest()
-    return found
+        engines = [(name, site.slugs.get(name), ratings.get(name)) for name in sorted(names)]
+        shared = repr((near, engines)).encode()
+        for line in same:
+            key = common.copy()
+            key.update(shared)
+            key.update(repr((line.white, line.number == last, purposes.get(line.round, ""))).encode())
+            found[line.number] = key.hexdigest()
+    return {line.number: found[line.number] for line in review.games}
 
 
 def write_list_report(store: Store, name: str, target: Path) -> WrittenReport:
