@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.listoptions import without_collecting
-from enginetour.cli.options import PATH, database_option, many_option, open_store
+from enginetour.cli.options import PATH, database_option, many_option, open_store, without_collecting
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, refuse_tables
 from enginetour.cli.rate import reading_bar, report_broken_games
 from enginetour.model.errors import InputRefused, UsageRefused, usage_errors

@@ -19,7 +19,6 @@ from enginetour.cli.listoptions import (
     flags,
     list_options,
     present,
-    without_collecting,
 )
 from enginetour.cli.match import TestRequest, print_test, sprt_options
 from enginetour.cli.options import (
@@ -35,6 +34,7 @@ from enginetour.cli.options import (
     quote_command,
     size_of,
     tournament_options,
+    without_collecting,
 )
 from enginetour.cli.printing import echo, format_option, json_option, output_form, output_options, print_sheet, set_form
 from enginetour.model.errors import UsageRefused, usage_errors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -271,6 +272,23 @@ def open_store(db: Address | None, *, change: bool = False, lasting: bool = Fals
             view.enter_context(store.database.snapshot())
             hold_view(view)
         yield store
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Switch garbage collection off: it takes 10 % of the time to read millions of tuples (measured) and finds nothing.
+
+    The tuples do not form cycles. Objects that exist at the end are not searched later either.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 _BY_ENDING = {".json": "json", ".csv": "csv", ".md": "markdown", ".html": "html"}

@@ -19,10 +19,17 @@ from enginetour.cli.listoptions import (
     flags,
     present,
     table,
-    without_collecting,
 )
 from enginetour.cli.match import TestRequest, print_file_test, sprt_options
-from enginetour.cli.options import PATH, ListOutput, list_output, many_option, output_option, size_of
+from enginetour.cli.options import (
+    PATH,
+    ListOutput,
+    list_output,
+    many_option,
+    output_option,
+    size_of,
+    without_collecting,
+)
 from enginetour.cli.printing import echo, output_form, output_options, progress_bar
 from enginetour.model.errors import GAMES_LEFT_OUT, UsageRefused
 from enginetour.tournament.rating import describe_duplicates, duplicate_files, rate_files, refuse_twice

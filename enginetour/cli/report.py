@@ -16,6 +16,7 @@ from enginetour.cli.options import (
     many_option,
     open_store,
     tournament_options,
+    without_collecting,
 )
 from enginetour.cli.printing import echo
 from enginetour.model.errors import UsageRefused
@@ -34,6 +35,7 @@ from enginetour.store.unreadable import rows_of_others
     show_default="next to the database",
     help="Directory for the pages, or FILE.html for a single file.",
 )
+@without_collecting()
 def report(list_name: str | None, chosen: TournamentChoice, output: Path | None) -> None:
     """Write an HTML report of a tournament, or of the rating list LIST.
 

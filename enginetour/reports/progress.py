@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from enginetour.engines.machine import describe_load
 from enginetour.model.game import Game, Pairing, StandingsRow, Withdrawal, format_fixed
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of
-from enginetour.ratings.sequential import OPEN_GAMES, MatchTest
+from enginetour.ratings.sequential import MatchTest
 from enginetour.reports import sprt
 from enginetour.reports.forecast import forecast_lines
 from enginetour.reports.games import format_endings
@@ -186,7 +186,6 @@ def _error(found: MatchStatistics) -> float | None:
 
 # The state of a running tournament.
 
-_MAX_SLOTS = 1024  # the limit of `concurrency` in a configuration
 _MOST_SHOWN = 60  # rows of a live table; windows do not have more lines
 # If there is not enough room for all entrants, those with a lower value are shown first.
 _INTEREST = {"active": 0, "parked": 1, "final": 2}
@@ -285,7 +284,7 @@ class Progress:
     @cached_property
     def spread(self) -> tuple[float, float] | None:
         """Return the estimated seconds to the end for the fewest and for the most games, or None if unknown."""
-        if self.estimate is None or self._format is None or is_open_ended(self.done, self.remaining):
+        if self.estimate is None or self._format is None or sprt.is_open_ended(self.done, self.remaining):
             return None
         if not (likely := self._format.likely(self._state)):
             return None
@@ -295,7 +294,7 @@ class Progress:
     @property
     def planned(self) -> int | None:
         """Return the maximum number of games, or None for a test without a game limit."""
-        return None if is_open_ended(self.done, self.remaining) else self.done + self.remaining[1]
+        return None if sprt.is_open_ended(self.done, self.remaining) else self.done + self.remaining[1]
 
     def stand(self, format_: Any, state: Any) -> None:
         """Set the format and the state of a tournament, which may be running or not."""
@@ -387,19 +386,10 @@ def format_round(stage: Sequence[int]) -> str:
 
 def format_games(done: int, remaining: tuple[int, int]) -> str:
     """Format ``57 of 90-141 games``, with one number if the fewest and the most games are equal."""
-    if is_open_ended(done, remaining):
+    if sprt.is_open_ended(done, remaining):
         return f"{done} game{'s' * (done != 1)}, no game limit"
     fewest, most = (done + count for count in remaining)
     return f"{done} of {fewest if fewest == most else f'{fewest}-{most}'} games"
-
-
-def is_open_ended(done: int, remaining: Sequence[int]) -> bool:
-    """Return whether a test decides when the tournament ends and there is no game limit.
-
-    The maximum number of games can be slightly above `OPEN_GAMES`, because games in progress are counted in advance.
-    """
-    fewest, most = remaining
-    return fewest != most and OPEN_GAMES <= done + most <= OPEN_GAMES + _MAX_SLOTS
 
 
 def _between(picture: Progress) -> str:
@@ -470,7 +460,7 @@ def format_status(found: Mapping[str, Any]) -> str:
     parts = [found["system"], found["tournament"], format_state(found)]
     parts += [format_round(found["round"])] if found.get("round") else []
     left = f"{fewest if fewest == most else f'{fewest}-{most}'} remaining"
-    left = "no game limit" if is_open_ended(found["games_done"], (fewest, most)) else left
+    left = "no game limit" if sprt.is_open_ended(found["games_done"], (fewest, most)) else left
     done = found["games_done"]
     parts.append(f"{done} game{'s' * (done != 1)} done, {left}")
     parts += [f"concurrency {found['slots']}"] if found.get("slots", 1) > 1 else []

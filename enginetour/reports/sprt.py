@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour.model.game import format_fixed
 from enginetour.ratings.pentanomial import MatchStatistics, statistics_of, tally_match
-from enginetour.ratings.sequential import UNITS, MatchTest, corrected_bounds
+from enginetour.ratings.sequential import OPEN_GAMES, UNITS, MatchTest, corrected_bounds
 from enginetour.reports.sheet import Column, Sheet, format_duration, format_whole, percent_format, safe_text
 
 if TYPE_CHECKING:
@@ -84,6 +84,18 @@ def is_undecided(format_: Any, state: Any) -> bool:
     """Return whether a match is under a sequential test that has no verdict."""
     tested = current_test(format_, state)
     return tested is not None and not tested[1].walk.verdict
+
+
+_MAX_SLOTS = 1024  # the limit of `concurrency` in a configuration
+
+
+def is_open_ended(done: int, remaining: Sequence[int]) -> bool:
+    """Return whether a test decides when the tournament ends and there is no game limit.
+
+    The maximum number of games can be slightly above `OPEN_GAMES`, because games in progress are counted in advance.
+    """
+    fewest, most = remaining
+    return fewest != most and OPEN_GAMES <= done + most <= OPEN_GAMES + _MAX_SLOTS
 
 
 def end_state(*, undecided: bool) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from enginetour.formats.adaptive import Adaptive
 from enginetour.formats.base import Format
 from enginetour.formats.outlook import Outlook
 from enginetour.model.game import Note
@@ -82,6 +81,8 @@ def purposes_of(notes: Sequence[Note]) -> Mapping[int, str]:
 
 def goal_of(format_: Format[Any], state: Any, games: Sequence[GameLine]) -> GoalReview | None:
     """Return the goal of a tournament, or None if its format is not adaptive."""
+    from enginetour.formats.adaptive import Adaptive  # imported here, because other formats do not need it
+
     if not isinstance(format_, Adaptive) or (outlook := format_.outlook(state)) is None:
         return None
     played: dict[int, list[tuple[int, str]]] = {}
