@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from math import sqrt
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -249,15 +250,15 @@ def opening_pairs(openings: Openings, names: tuple[str, ...]) -> OpeningPairs:
     Raises ValueError for unknown engines, for a pair of an engine with itself, and for negative counts.
     """
     place = {name: index for index, name in enumerate(names)}
-    sums: dict[tuple[int, int], Vector] = {}
+    sums: dict[tuple[int, int], Sequence[float]] = {}
     for (one, other), counts in openings.items():
         if one == other or one not in place or other not in place or len(counts) != len(PAIR_POINTS) or min(counts) < 0:
             raise ValueError(f"the game pairs of {one} and {other} must be five counts for two different rated engines")
-        ends, row = (place[one], place[other]), np.array(counts, dtype=np.float64)
+        ends, row = (place[one], place[other]), tuple(counts)
         if one > other:
             ends, row = ends[::-1], row[::-1]
-        sums[ends] = sums.get(ends, np.zeros(len(PAIR_POINTS))) + row
-    met = sorted(ends for ends, row in sums.items() if row.any())
+        sums[ends] = tuple(map(add, sums[ends], row)) if ends in sums else row
+    met = sorted(ends for ends, row in sums.items() if any(row))
     ends_ = np.array(met, dtype=np.intp).reshape(-1, 2)
-    table = np.array([sums[ends] for ends in met]).reshape(-1, len(PAIR_POINTS))
+    table = np.array([sums[ends] for ends in met], dtype=np.float64).reshape(-1, len(PAIR_POINTS))
     return OpeningPairs(names, ends_[:, 0], ends_[:, 1], table)

@@ -91,13 +91,14 @@ def count_endings(games: Iterable[GameLine]) -> Counter[str]:
 
 def endings_sheet(title: str, names: Sequence[str], games: Iterable[GameLine]) -> Sheet:
     """Return a table with a row for each engine and termination, with the numbers of games won, drawn, lost, void."""
+    kinds, results = ("won", "drawn", "lost", "void"), ("lost", "drawn", "won")
+    counted = Counter((game.white, game.black, game.termination, game.outcome, game.counts) for game in games)
     rows: dict[tuple[str, str], Counter[str]] = {}
-    for game in games:
-        for name, white in ((game.white, True), (game.black, False)):
-            won = ("lost", "drawn", "won")[game.outcome.half_points(white=white)] if game.counts else "void"
-            rows.setdefault((name, game.termination), Counter())[won] += 1
+    for (white, black, ending, outcome, counts), number in counted.items():
+        for name, is_white in ((white, True), (black, False)):
+            won = results[outcome.half_points(white=is_white)] if counts else "void"
+            rows.setdefault((name, ending), Counter())[won] += number
     places = {name: place for place, name in enumerate(names)}
-    kinds = ("won", "drawn", "lost", "void")
     columns = (
         Column("name", "engine", left=True, flexible=True),
         Column("termination", "ended by", left=True),
@@ -170,54 +171,40 @@ def averages_sheet(title: str, names: Sequence[str], sides: Iterable[tuple[str, 
 
     Figures that the engine never reported are None.
     """
-    totals: dict[str, _Total] = {}
+    records: dict[str, list[SideRecord]] = {}
     for name, record in sides:
-        totals.setdefault(name, _Total()).add(record)
-    ordered = [*(name for name in names if name in totals), *sorted(totals.keys() - set(names))]
-    rows = tuple({"name": name, **totals[name].figures()} for name in ordered)
+        records.setdefault(name, []).append(record)
+    ordered = [*(name for name in names if name in records), *sorted(records.keys() - set(names))]
+    rows = tuple({"name": name, **_figures(records[name])} for name in ordered)
     return Sheet(title, _COLUMNS, rows, (), _AVERAGES_NOTES)
 
 
-class _Total:
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.effort: dict[str, tuple[int, int]] = dict.fromkeys(_SEARCH_FIGURES, (0, 0))
-        self.claims: Counter[str] = Counter()
-        self.longest = 0
-
-    def add(self, record: SideRecord) -> None:
-        counts = self.counts
-        counts["games"] += 1
-        counts["moves"] += record.moves
-        counts["think_ms"] += record.think_ms
-        counts["margin_uses"] += record.margin_uses
-        counts["warnings"] += len(record.warnings)
-        counts["ponders"] += record.ponders or 0
-        counts["ponder_hits"] += record.ponder_hits or 0
-        self.longest = max(self.longest, record.longest_ms)
-        for name, moves, total in record.effort:
-            before = self.effort.get(name, (0, 0))
-            self.effort[name] = before[0] + moves, before[1] + total
+def _figures(records: Sequence[SideRecord]) -> dict[str, object]:
+    """Return the figures of one engine. The keys are those of JSON and CSV."""
+    numbers, sums = dict.fromkeys(_SEARCH_FIGURES, 0), dict.fromkeys(_SEARCH_FIGURES, 0)
+    claims: Counter[str] = Counter()
+    for record in records:
+        for name, reported, total in record.effort:
+            numbers[name] = numbers.get(name, 0) + reported
+            sums[name] = sums.get(name, 0) + total
         for kind, number, _ in record.claims:
-            self.claims[kind] += number
-
-    def figures(self) -> dict[str, object]:
-        """Return the figures. The keys are those of JSON and CSV."""
-        counts, effort = self.counts, self.effort
-        ponders = counts["ponders"]
-        return {
-            "games": counts["games"],
-            "moves": counts["moves"],
-            **{name: _mean(*effort[name]) for name in ("depth", "seldepth", "nodes", "hashfull", "tbhits")},
-            "nps": mean_nps(effort),
-            "ms": _mean(counts["moves"], counts["think_ms"]),
-            "longest_ms": self.longest,
-            "margin_uses": counts["margin_uses"],
-            "ponder_hits": counts["ponder_hits"] / ponders if ponders else None,
-            "warnings": counts["warnings"],
-            "claims": self.claims.total(),
-            "claims_by_kind": dict(self.claims),
-        }
+            claims[kind] += number
+    effort = {name: (number, sums[name]) for name, number in numbers.items()}
+    moves = sum([record.moves for record in records])
+    ponders = sum([record.ponders or 0 for record in records])
+    return {
+        "games": len(records),
+        "moves": moves,
+        **{name: _mean(*effort[name]) for name in ("depth", "seldepth", "nodes", "hashfull", "tbhits")},
+        "nps": mean_nps(effort),
+        "ms": _mean(moves, sum([record.think_ms for record in records])),
+        "longest_ms": max([record.longest_ms for record in records]),
+        "margin_uses": sum([record.margin_uses for record in records]),
+        "ponder_hits": sum([record.ponder_hits or 0 for record in records]) / ponders if ponders else None,
+        "warnings": sum([len(record.warnings) for record in records]),
+        "claims": claims.total(),
+        "claims_by_kind": dict(claims),
+    }
 
 
 def mean_nps(effort: Mapping[str, tuple[int, int]]) -> float | None:

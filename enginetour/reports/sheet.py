@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from html import escape
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -134,6 +135,7 @@ class Sheet:
         return sink.getvalue()
 
 
+@lru_cache(4096)  # pages have a few different numbers thousands of times
 def format_points(half_points: int) -> str:
     """Format half points: ``9½``, ``8``, ``½``."""
     whole, half = divmod(half_points, 2)

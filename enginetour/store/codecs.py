@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -31,6 +31,7 @@ WORDS = String().with_variant(String(collation="C"), "postgresql")
 _LARGEST_MOVES = 64 << 20  # unpacked bytes: 1200 plies with a line of 50 KB each; protects against malicious files
 Values: TypeAlias = "list[Any] | NDArray[Any]"  # values of a column, in the order of the rows
 LARGEST_NUMBER = (1 << 63) - 1  # largest integer of a column (SQLite file format 2.1)
+_SHARED = 4096  # values of a column that are kept
 _ENCODER = json.JSONEncoder(separators=(",", ":"))  # made once, because `json.dumps` makes one for every call
 _MOVE = {name: MoveMade._field_defaults.get(name, MISSING) for name in MoveMade._fields}
 _move_of = partial(tuple.__new__, MoveMade)  # takes a third of the time of `_make`, which checks the length
@@ -94,7 +95,8 @@ class JsonText(TypeDecorator[Any]):
 class Json(JsonText):
     """Column type for values stored as compact JSON.
 
-    `read` converts parsed JSON into the value, and `write` converts the value into JSON data.
+    `read` converts parsed JSON into the value, and `write` converts the value into JSON data. If many rows have the
+    same value, which never changes, `shared` reads equal texts only once.
     """
 
     cache_ok = True
@@ -105,10 +107,13 @@ class Json(JsonText):
         write: Callable[[Any], Any] | None = None,
         *,
         may_be_empty: bool = False,
+        shared: bool = False,
     ) -> None:
         super().__init__(may_be_empty=may_be_empty)
         self.read = read
         self.write = write
+        self.shared = shared
+        self._decode = lru_cache(_SHARED)(self._parsed) if shared else self._parsed
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str:  # noqa: ARG002
         """Encode the value as JSON."""
@@ -118,8 +123,9 @@ class Json(JsonText):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
         """Decode JSON, or return None for a cell without a value."""
-        if value is None or (self.may_be_empty and not value):
-            return None
+        return None if value is None or (self.may_be_empty and not value) else self._decode(value)
+
+    def _parsed(self, value: str) -> Any:
         try:
             found = from_json(value)  # takes a third of the time of `json.loads`
         except ValueError:  # for example, text of an engine with a lone surrogate
@@ -208,7 +214,7 @@ def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-OPENING = Json(_opening_of, _set_fields)
+OPENING = Json(_opening_of, _set_fields, shared=True)
 SIDE = Json(_side_of, _side_json)
 TUPLE = Json(_frozen)
 PAIRS = Json(lambda found: tuple((name, _frozen(value)) for name, value in found.items()), dict)

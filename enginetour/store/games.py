@@ -70,6 +70,7 @@ from enginetour.store.tables import (
     EnteredEngine,
     GameConditions,
     ListedGame,
+    Row,
     title_of,
 )
 
@@ -78,7 +79,7 @@ GAMES_A_PAGE = 100  # whole games; about 1 MB
 
 _PAIRING = tuple(GAMES.c[field.name] for field in fields(Pairing))
 _INCIDENTS_OF = select(func.count()).where(INCIDENTS.c.game == GAMES.c.id).scalar_subquery()
-_LINE = (*(GAMES.c[name] for name in ListedGame.model_fields), STRUCK.label("voided"), _INCIDENTS_OF.label("incidents"))
+_MADE = {"voided": STRUCK.label("voided"), "incidents": _INCIDENTS_OF.label("incidents")}  # fields that are no columns
 
 
 class GameLine(ListedGame):
@@ -96,6 +97,14 @@ class GameLine(ListedGame):
     def how(self) -> str:
         """Return why the game ended, and whether it was annulled."""
         return f"annulled, was {self.outcome}: {self.cause}" if self.voided else self.cause
+
+
+class ReportedGame(GameLine, GameConditions):
+    """Everything about a game except its incidents, its moves and its final position."""
+
+
+def _columns_of(row: type[Row]) -> list[ColumnElement[Any]]:
+    return [_MADE[name] if name in _MADE else GAMES.c[name] for name in row.model_fields]
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +367,9 @@ class TournamentReader:
             wanted.append(exists().where(INCIDENTS.c.game == GAMES.c.id))
         if counting:
             wanted.append(STANDING)
-        rows = select(*_LINE).where(*wanted).order_by(GAMES.c.number if oldest else GAMES.c.number.desc())
+        rows = (
+            select(*_columns_of(GameLine)).where(*wanted).order_by(GAMES.c.number if oldest else GAMES.c.number.desc())
+        )
         found = self.database.rows(rows if limit is None else rows.limit(limit))
         return list(GameLine.read(found if oldest else reversed(found)))
 
@@ -477,12 +488,16 @@ class TournamentReader:
         return (GAMES.c.tournament == self.id, *same)
 
 
+def reported_games(log: TournamentReader) -> Iterator[ReportedGame]:
+    """Return all games, also those that are void, in the order of the log."""
+    rows = select(*_columns_of(ReportedGame)).where(GAMES.c.tournament == log.id)
+    return ReportedGame.read(log.database.rows(rows.order_by(GAMES.c.number)))
+
+
 def game_conditions(log: TournamentReader) -> Iterator[GameConditions]:
-    """Yield the conditions of every game that counts, with or without time odds, in the order of the log."""
-    columns = [GAMES.c[name] for name in GameConditions.model_fields]
-    rows = select(*columns).where(GAMES.c.tournament == log.id, STANDING).order_by(GAMES.c.number)
-    with log.database.reading() as connection:
-        yield from GameConditions.read(connection.execute(rows))
+    """Return the conditions of every game that counts, with or without time odds, in the order of the log."""
+    rows = select(*_columns_of(GameConditions)).where(GAMES.c.tournament == log.id, STANDING)
+    return GameConditions.read(log.database.rows(rows.order_by(GAMES.c.number)))
 
 
 def game_openings(log: TournamentReader, first: int, last: int) -> list[Opening]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select
@@ -153,25 +153,26 @@ def game_times(store: Store, selection: Selection, control: str = "") -> GameTim
 
     Games with different controls for White and Black, and imported games, whose durations are not known, do not count.
     """
-    columns = GAMES.c.white_engine, GAMES.c.black_engine, GAMES.c.white_tc
     with store.database.reading() as connection:
         wanted = _played(connection, selection)
         totals = func.count(), func.sum(GAMES.c.ended_unix - GAMES.c.started_unix)
         same = GAMES.c.white_tc == GAMES.c.black_tc
-        query = select(*columns, *totals).where(selection.moment.standing(), wanted, same).group_by(*columns)
-        rows = connection.execute(query).fetchall()
+        by_color = []
+        for engine in (GAMES.c.white_engine, GAMES.c.black_engine):
+            columns = engine, GAMES.c.white_tc
+            query = select(*columns, *totals).where(selection.moment.standing(), wanted, same).group_by(*columns)
+            by_color.append(connection.execute(query).fetchall())
         newest = {max(versions): name for name, versions in selection.versions.items()}
         engines = {newest[row.id]: row for row in connection.execute(select(ENGINES)) if row.id in newest}
     by_control: Counter[str] = Counter()
-    for *_, tc, count, _ in rows:
+    for _, tc, count, _ in by_color[0]:
         by_control[tc] += count
     control = control or next((tc for tc, _ in by_control.most_common(1)), "")
     names, spent, games = _names_by_version(selection), Counter[str](), Counter[str]()
-    for white, black, tc, count, seconds in rows:
-        for version in (white, black) if tc == control else ():
-            if version in names:
-                spent[names[version]] += seconds
-                games[names[version]] += count
+    for version, tc, count, seconds in chain.from_iterable(by_color):
+        if tc == control and version in names:
+            spent[names[version]] += seconds
+            games[names[version]] += count
     usual = sum(spent.values()) / games.total() if games else None
     return GameTimes(control, {name: spent[name] / games[name] for name in games}, usual, engines)
 

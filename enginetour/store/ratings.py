@@ -530,12 +530,14 @@ def ratings_by_game(store: Store, tournament: int) -> dict[tuple[str, str], tupl
     The key is the system and the name without mark. The value is the rating before the first game, then the number of
     each game and the rating after it.
     """
+    found: dict[tuple[str, str], tuple[float, list[tuple[int, float]]]] = {}
     with store.database.reading() as connection:
+        if not (systems := stored_systems(connection)):
+            return found
         plain = engine_names(connection)
         own = select(GAMES.c.id, GAMES.c.number).where(GAMES.c.tournament == tournament, STANDING, EVEN)
         numbers = {row.id: row.number for row in connection.execute(own)}
-        found: dict[tuple[str, str], tuple[float, list[tuple[int, float]]]] = {}
-        for system in stored_systems(connection):
+        for system in systems:
             rows = [row for row in stream(connection, system).rows() if row.tournament == tournament and row.game]
             if {row.game for row in rows} == numbers.keys():
                 for row in rows:

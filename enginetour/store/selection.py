@@ -482,7 +482,7 @@ def _sum_by_name(
     game_pairs = _game_pairs(wanted)
     columns = game_pairs.c.low, game_pairs.c.high, game_pairs.c.points
     found: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * 5)
-    for one, other, brought, number in connection.execute(select(*columns, func.count()).group_by(*columns)):
+    for one, other, brought, number in connection.execute(select(*columns, func.count()).group_by(*columns)).all():
         if one not in names or other not in names or names[one] == names[other]:
             continue
         turned = names[one] > names[other]

@@ -61,14 +61,16 @@ def with_game(grid: Grid, game: Scored, sign: int = 1) -> Grid:
 
 def with_results(grid: Grid, results: Mapping[tuple[str, str], tuple[int, int, int]]) -> Grid:
     """Return the grid with several games: White's wins, draws and losses by (White, Black)."""
-    rows = {name: dict(row.items()) for name, row in grid.items()}  # a view is faster than the keys of a `Map`
+    nothing: Map[str, Tally] = Map()
+    rows: dict[str, dict[str, Tally]] = {}  # the tallies that change
     for (white, black), (won, drawn, lost) in results.items():
         games = won + drawn + lost
         for name, other, wins, losses in ((white, black, won, lost), (black, white, lost, won)):
-            old = rows.setdefault(name, {}).get(other, NOTHING)
+            row = rows.setdefault(name, {})
+            old = row.get(other) or grid.get(name, nothing).get(other) or NOTHING
             half_points = old.half_points + games + wins - losses
-            rows[name][other] = Tally(half_points, old.games + games, old.wins + wins)
-    return Map({name: Map(row) for name, row in rows.items()})
+            row[other] = Tally(half_points, old.games + games, old.wins + wins)
+    return grid.update({name: grid.get(name, nothing).update(row) for name, row in rows.items()})
 
 
 def cross(games: Iterable[Scored]) -> Grid:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import chain
 from math import ceil, floor, isfinite, log10
 from types import MappingProxyType
 from typing import Literal
@@ -39,7 +41,7 @@ class Line:
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_finite(value for spot in self.spots for value in spot)
+        _check_finite(chain.from_iterable(self.spots))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Area:
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_finite(value for outline in self.outlines for spot in outline for value in spot)
+        _check_finite(chain.from_iterable(chain.from_iterable(self.outlines)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ class Picture:
     marks: tuple[Mark, ...] = field(repr=False)
 
 
-def clean_text(text: object) -> str:
+@lru_cache(4096)  # the charts of all engines have the same names
+def clean_text(text: str) -> str:
     """Return a text as in tables, but without characters that XML forbids."""
     return _NO_XML.sub("\ufffd", safe_text(text))
 
@@ -145,7 +148,7 @@ def arrow(x: float, y: float, radius: float, *, up: bool) -> tuple[XY, ...]:
 
 def is_drawable(value: float | None) -> bool:
     """Return whether a number can be drawn. On a scale, numbers above `_MAX_VALUE` would cause rounding errors."""
-    return value is not None and isfinite(value) and abs(value) <= _MAX_VALUE
+    return value is not None and -_MAX_VALUE <= value <= _MAX_VALUE
 
 
 def name_list(names: Sequence[str], most: int = 3) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, log10
 
 from enginetour.reports.charts import output
@@ -265,9 +267,12 @@ def histogram(values: Sequence[float], *, title: str, unit: str, width: float = 
         middle = (low * high) ** 0.5
         low, high = middle / 10**0.5, middle * 10**0.5
     scale = Scale(low / 1.05, high * 1.05, left, right, log=True)
-    counts = [0] * _BINS
-    for value in there:
-        counts[min(_BINS - 1, int((scale.at(value) - left) / (right - left) * _BINS))] += 1
+
+    def bar(value: float) -> int:
+        return int((scale.at(value) - left) / (right - left) * _BINS)
+
+    firsts = [bisect_left(there, number, key=bar) for number in range(_BINS)]
+    counts = [after - first for first, after in pairwise([*firsts, len(there)])]
     heights = count_scale(max(counts), bottom, top)
     marks: list[Mark] = [*output.heading(title, width), *output.y_axis(heights, left, right, say=format_count_tick)]
     marks += output.x_axis(scale, top, bottom, f"{unit}; {_quantiles(there)}", grid=False)

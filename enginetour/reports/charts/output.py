@@ -18,7 +18,6 @@ from functools import cache, lru_cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Literal
 from unicodedata import east_asian_width
-from xml.sax.saxutils import escape, quoteattr
 
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.charts.canvas import (
@@ -213,9 +212,14 @@ def svg(picture: Picture, kind: str = "") -> str:
     """
     view = f"0 {_short(TITLE_HEIGHT)} {_short(picture.width)} {_short(picture.height - TITLE_HEIGHT)}"
     classes = " ".join(filter(None, ("chart", "wide" if picture.width > _WIDE_FROM else "", kind)))
-    head = f'<svg class="{classes}" viewBox="{view}" role="img" aria-label={quoteattr(picture.title)}>'
-    lines = [head, f"<desc>{escape(picture.summary)}</desc>", *_svg_elements(picture.marks[1:], _VARIABLES), "</svg>"]
+    head = f'<svg class="{classes}" viewBox="{view}" role="img" aria-label="{_escaped(picture.title)}">'
+    lines = [head, f"<desc>{_escaped(picture.summary)}</desc>", *_svg_elements(picture.marks[1:], _VARIABLES), "</svg>"]
     return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """Escape a text for an element or an attribute in double quotes."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def svg_file(picture: Picture) -> str:
@@ -224,7 +228,7 @@ def svg_file(picture: Picture) -> str:
     view = f'viewBox="{edge} {edge} {width} {height}"'
     head = f'<svg xmlns="{_NAMESPACE}" {view} width="{width}" height="{height}" role="img" font-family="{_LETTERS}">'
     paper = f'<rect x="{edge}" y="{edge}" width="100%" height="100%" fill="{LIGHT_COLORS["paper"]}"/>'
-    texts = [f"<title>{escape(picture.title)}</title>", f"<desc>{escape(picture.summary)}</desc>"]
+    texts = [f"<title>{_escaped(picture.title)}</title>", f"<desc>{_escaped(picture.summary)}</desc>"]
     first = '<?xml version="1.0" encoding="UTF-8"?>'
     return "\n".join([first, head, *texts, paper, *_svg_elements(picture.marks, LIGHT_COLORS), "</svg>"]) + "\n"
 
@@ -241,9 +245,9 @@ def _svg_elements(marks: Sequence[Mark], colors: Mapping[str, str]) -> Iterator[
             yield _label(mark, colors[mark.role])
     for mark in marks:
         if isinstance(mark, Tooltip):
-            place = zip(("x", "y", "width", "height"), (mark.x, mark.y, mark.width, mark.height), strict=True)
-            box = " ".join(f'{name}="{_short(value)}"' for name, value in place)
-            yield f'<rect {box} fill="none" pointer-events="all"><title>{escape(mark.text)}</title></rect>'
+            place = f'x="{_short(mark.x)}" y="{_short(mark.y)}"'
+            box = f'{place} width="{_short(mark.width)}" height="{_short(mark.height)}"'
+            yield f'<rect {box} fill="none" pointer-events="all"><title>{_escaped(mark.text)}</title></rect>'
 
 
 def _line(mark: Line, color: str) -> str:
@@ -259,7 +263,7 @@ def _label(mark: Label, color: str) -> str:
     bold = ' font-weight="700"' if mark.bold else ""
     anchor = "" if mark.anchor == "start" else f' text-anchor="{mark.anchor}"'
     size = f'font-size="{_short(mark.size)}"'
-    return f'<text x="{x}" y="{y}"{turned} {size}{bold}{anchor} fill="{color}">{escape(mark.text)}</text>'
+    return f'<text x="{x}" y="{y}"{turned} {size}{bold}{anchor} fill="{color}">{_escaped(mark.text)}</text>'
 
 
 def _outline(spots: Sequence[XY]) -> str:
@@ -272,7 +276,7 @@ def _outline(spots: Sequence[XY]) -> str:
 
 
 def _path(spots: Sequence[XY]) -> str:
-    return " L ".join(f"{_short(x)} {_short(y)}" for x, y in spots)
+    return " L ".join([f"{_short(x)} {_short(y)}" for x, y in spots])
 
 
 @lru_cache(4096)  # the charts of all engines share most of their coordinates

@@ -76,12 +76,21 @@ def engine_link(name: str, site: Site, here: str) -> Markup:
 def game_link(number: int, site: Site, here: str, text: object = None) -> Markup:
     """Return the number of a game, or `text` if it is given. The result is a link if the game has a page."""
     shown = number if text is None else ESCAPED[text] if type(text) is str else escape(text)
-    if site.games is not None and number not in site.games:
-        return trusted_markup(f"{shown}")
-    if site.single:
-        return trusted_markup(_link(f"games/{number}.html", f"{shown}", site, here))
-    # Only the start of the address is escaped, because a report has many links to games.
-    return trusted_markup(f'<a href="{ESCAPED[site.link("games/", here)]}{number}.html">{shown}</a>')
+    return trusted_markup(game_links(site, here)(number, shown))
+
+
+def game_links(site: Site, here: str) -> Callable[[int, object], str]:
+    """Return a function that makes the link to a game, for a page with many links. Its texts must be escaped.
+
+    The function returns only the text if the game does not have a page.
+    """
+    before, after = site.link("games/\0.html", here).split("\0")
+    start, end, games = f'<a href="{ESCAPED[before]}', f'{after}">', site.games
+
+    def link(number: int, shown: object) -> str:
+        return f"{start}{number}{end}{shown}</a>" if games is None or number in games else str(shown)
+
+    return link
 
 
 def _link(address: str, shown: str, site: Site, here: str) -> str:
@@ -168,7 +177,7 @@ class CrossGames:
     @property
     def half_points(self) -> int:
         """Return the half points of the engine in the row."""
-        return sum(points for _, points in self.games)
+        return sum([points for _, points in self.games])
 
 
 def crosstable_markup(rows: Sequence[CrossRow[CrossGames]], site: Site, here: str) -> Markup:
@@ -177,11 +186,7 @@ def crosstable_markup(rows: Sequence[CrossRow[CrossGames]], site: Site, here: st
     Its classes ``many`` and ``most`` mean that the cells are too wide for a phone and for a sheet of paper.
     """
     is_linked = sum(len(cell.games) for row in rows for cell in row.cells if cell) <= _MOST_LINKS
-
-    def sign(number: int, half_points: int) -> str:
-        shown = RESULT_SIGNS[half_points]
-        return game_link(number, site, here, shown) if is_linked else shown
-
+    link = game_links(site, here) if is_linked else None
     heads = "".join(
         f'<th scope="col" title="{escape(safe_text(row.name))}">{number}</th>' for number, row in enumerate(rows, 1)
     )
@@ -189,7 +194,7 @@ def crosstable_markup(rows: Sequence[CrossRow[CrossGames]], site: Site, here: st
         f'<tr><th scope="row" class="stick"><span class="rank">{place + 1}</span> '
         f"{engine_link(row.name, site, here)}</th>"
         f'<td class="n">{format_points(row.half_points)}</td><td class="n muted wide">{row.games}</td>'
-        f"{_cross_cells(place, row, sign)}</tr>"
+        f"{_cross_cells(place, row, link)}</tr>"
         for place, row in enumerate(rows)
     )
     heads = (
@@ -209,17 +214,21 @@ def _cell_signs(cell: CrossGames | None) -> int:
     return count if count <= MAX_CELL_GAMES else 6
 
 
-def _cross_cells(place: int, row: CrossRow[CrossGames], sign: Callable[[int, int], str]) -> str:
+def _cross_cells(place: int, row: CrossRow[CrossGames], link: Callable[[int, object], str] | None) -> str:
     found = []
     for column, cell in enumerate(row.cells):
         if cell is None:
             found.append('<td class="self"></td>' if column == place else "<td></td>")
             continue
-        share = cell.half_points - len(cell.games)
+        half_points = cell.half_points
+        share = half_points - len(cell.games)
         look = ' class="p"' if share > 0 else ' class="m"' if share < 0 else ""
-        text = "".join(sign(*game) for game in cell.games)
         if len(cell.games) > MAX_CELL_GAMES:
-            text = f"{format_points(cell.half_points)}/{len(cell.games)}"
+            text = f"{format_points(half_points)}/{len(cell.games)}"
+        elif link is None:
+            text = "".join([RESULT_SIGNS[points] for _, points in cell.games])
+        else:
+            text = "".join([link(number, RESULT_SIGNS[points]) for number, points in cell.games])
         found.append(f"<td{look}>{text}</td>")
     return "".join(found)
 
@@ -257,8 +266,9 @@ def list_parts(games: Iterable[GameLine]) -> list[list[GameLine]]:
 
 def list_table(games: Sequence[GameLine], site: Site, here: str) -> Markup:
     """Return the table of games. The script of the page filters its rows by the texts of the cells."""
+    link = game_links(site, here)
     lines = "\n".join(
-        f'<tr><td class="n">{game_link(one.number, site, here)}</td><td class="n wide">{one.round}</td>'
+        f'<tr><td class="n">{link(one.number, one.number)}</td><td class="n wide">{one.round}</td>'
         f'<td class="name"><bdi>{ESCAPED[one.white]}</bdi></td><td class="name"><bdi>{ESCAPED[one.black]}</bdi></td>'
         f'<td class="nowrap">{one.outcome if one.counts else "void"}</td><td>{one.termination}</td>'
         f'<td class="n wide">{(one.plies + 1) // 2}</td><td class="n wide">{format_duration(one.seconds)}</td>'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, log10
 from pathlib import PurePath
@@ -13,7 +13,7 @@ from enginetour.model.game import StandingsRow
 from enginetour.model.task import EngineSpec
 from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.ratinglist import SHARED, Row
-from enginetour.reports.html.tables import RESULT_SIGNS, Site, engine_link, game_link, scroll_box
+from enginetour.reports.html.tables import RESULT_SIGNS, Site, engine_link, game_links, scroll_box
 from enginetour.reports.sheet import Sheet, format_points, format_whole
 from enginetour.store.address import slug_of
 from enginetour.store.games import GameLine, LineupEntry
@@ -70,9 +70,9 @@ def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dic
     met: dict[str, dict[str, list[_Played]]] = {}
     for line in games:
         if line.counts:
-            for name, other, white in ((line.white, line.black, True), (line.black, line.white, False)):
-                points = line.outcome.half_points(white=white)
-                met.setdefault(name, {}).setdefault(other, []).append((line.number, points, white))
+            white, black, points = line.white, line.black, line.outcome.half_points(white=True)
+            met.setdefault(white, {}).setdefault(black, []).append((line.number, points, True))
+            met.setdefault(black, {}).setdefault(white, []).append((line.number, 2 - points, False))
     place = {name: round(rating, SHARED) for name, rating in ratings.items()}
     return {
         name: tuple(
@@ -94,6 +94,7 @@ def color_results(opponents: Sequence[OpponentGames]) -> tuple[tuple[int, int], 
 _MAX_LINKED_GAMES = 4_000  # games; a page with more does not link to each of them
 _HEADS = ("rating", "games", "points", "W", "D", "L", "score", "perf.")
 _CLASSES = tuple("n wide" if head in ("rating", "points", "W", "D", "L") else "n" for head in _HEADS)
+_CELLS = "".join(f'<td class="{kind}">%s</td>' for kind in _CLASSES)
 
 
 def engine_facts(one: EngineReview) -> tuple[tuple[str, str], ...]:
@@ -122,11 +123,12 @@ def opponents_table(one: EngineReview, site: Site, here: str) -> Markup:
     heads = "".join(f'<th scope="col" class="{kind}">{head}</th>' for head, kind in zip(_HEADS, _CLASSES, strict=True))
     if linked:
         heads += '<th scope="col">results (<span class="mono">1</span> won, <span class="mono">=</span> drawn)</th>'
-    lines = "\n".join(_line(opponent, site, here, linked=linked) for opponent in one.opponents)
+    link = game_links(site, here) if linked else None
+    lines = "\n".join([_line(opponent, engine_link(opponent.name, site, here), link) for opponent in one.opponents])
     return scroll_box(f'<th scope="col">opponent</th>{heads}', lines, "opponents")
 
 
-def _line(one: OpponentGames, site: Site, here: str, *, linked: bool) -> str:
+def _line(one: OpponentGames, name: str, link: Callable[[int, object], str] | None) -> str:
     results = [half for _, half, _ in one.games]
     cells = (
         format_whole(one.rating),
@@ -136,10 +138,9 @@ def _line(one: OpponentGames, site: Site, here: str, *, linked: bool) -> str:
         f"{100 * one.share:.1f} %",
         format_whole(one.performance),
     )
-    row = "".join([f'<td class="{kind}">{cell}</td>' for cell, kind in zip(cells, _CLASSES, strict=True)])
-    signs = " ".join([game_link(number, site, here, RESULT_SIGNS[half]) for number, half, _ in one.games])
-    games = f'<td class="wrap mono">{signs}</td>' if linked else ""
-    return f'<tr><th scope="row">{engine_link(one.name, site, here)}</th>{row}{games}</tr>'
+    signs = "" if link is None else " ".join([link(number, RESULT_SIGNS[half]) for number, half, _ in one.games])
+    games = "" if link is None else f'<td class="wrap mono">{signs}</td>'
+    return f'<tr><th scope="row">{name}</th>{_CELLS % cells}{games}</tr>'
 
 
 def page_slugs(names: Iterable[str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import erfc, exp, gamma, sqrt
 
 from enginetour.model.game import RESULTS, GameFinished, Outcome
@@ -54,9 +55,12 @@ def machine_name(hardware: str) -> str:
 
 
 def _by_machine(games: Sequence[GameConditions]) -> dict[str, list[GameConditions]]:
-    found: dict[str, list[GameConditions]] = defaultdict(list)
+    by_hardware: dict[str, list[GameConditions]] = defaultdict(list)
     for game in games:
-        found[machine_name(game.hardware)].append(game)
+        by_hardware[game.hardware].append(game)
+    found: dict[str, list[GameConditions]] = defaultdict(list)
+    for hardware, played in by_hardware.items():
+        found[machine_name(hardware)] += played
     return dict(sorted(found.items()))
 
 
@@ -166,12 +170,12 @@ def fairness_of(
     hosts = compare_hosts(even)
     busy = tuple(game.number for game in games if game.busy)
     steal = tuple(game.steal_percent for game in games if game.steal_percent is not None)
-    margins: Counter[str] = Counter()
-    played: Counter[str] = Counter()
+    played = Counter(chain.from_iterable((game.white, game.black) for game in games))
+    margins = Counter(dict.fromkeys(played, 0))
     for game in games:
-        for name, side in zip((game.white, game.black), game.sides, strict=True):
-            margins[name] += side.margin_uses
-            played[name] += 1
+        for name, side in ((game.white, game.white_side), (game.black, game.black_side)):
+            if side.margin_uses:
+                margins[name] += side.margin_uses
     return Fairness(
         white=white_share(even),
         openings=tuple(_openings(even)),
@@ -217,12 +221,13 @@ def repeated_games_note(repeated: int, games: int) -> str:
 
 def white_share(games: Sequence[GameConditions]) -> WhiteShare:
     """Return White's share with the standard error of its mean as a 95 % interval."""
-    points = [game.outcome.half_points(white=True) for game in games]
-    number, total = len(points), sum(points)
+    counts = Counter([game.outcome for game in games])
+    points = [(outcome.half_points(white=True), count) for outcome, count in counts.items()]
+    number, total = len(games), sum(half * count for half, count in points)
     if number < _MIN_GAMES:
         return WhiteShare(number, total, None)
     mean = total / number
-    spread = sum((one - mean) ** 2 for one in points) / (number - 1)
+    spread = sum(count * (half - mean) ** 2 for half, count in points) / (number - 1)
     return WhiteShare(number, total, NORMAL_95 * sqrt(spread / number) / 2 if spread else None)
 
 

@@ -17,7 +17,15 @@ from enginetour.reports.charts.output import CHART_WIDTH, PHONE_WIDTH, svg
 from enginetour.reports.encounters import NextEncounters
 from enginetour.reports.games import incident_lines
 from enginetour.reports.html.page import format_utc, render_page
-from enginetour.reports.html.tables import Site, crosstable_markup, list_address, list_parts, list_table, notes_list
+from enginetour.reports.html.tables import (
+    Site,
+    crosstable_markup,
+    list_address,
+    list_parts,
+    list_table,
+    notes_list,
+    trusted_markup,
+)
 from enginetour.reports.ratinglist import matrix_sheet
 from enginetour.reports.review import charts, fairness
 from enginetour.reports.review import lists as histories
@@ -174,8 +182,12 @@ def _incidents_page(review: TournamentReview, site: Site) -> str:
     for line in sorted(review.incidents, key=lambda one: one.incident.is_warning):
         log = list(incident_lines(line.incident, _UNBROKEN))[2:]
         room -= sum(map(len, log))
-        lines.append((line, log if room >= 0 else None))
+        lines.append((line, _preformatted(log) if room >= 0 else None))
     return render_page(here, site=site, here=here, trouble=_trouble(review), lines=lines)
+
+
+def _preformatted(lines: Sequence[str]) -> Markup:
+    return trusted_markup(escape("".join([f"{safe_text(line)}\n" for line in lines])))
 
 
 def _fairness_page(review: TournamentReview, site: Site) -> str:

@@ -9,14 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enginetour.formats.base import SYSTEMS, Format
 from enginetour.formats.pairing.field import Field
 from enginetour.formats.pairing.standings import CrossRow
-from enginetour.formats.rounds import Rounds
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Incident, Note, Outcome, StandingsRow, Withdrawal
+from enginetour.model.task import EngineSpec
 from enginetour.model.timecontrol import format_controls
 from enginetour.model.variants import STANDARD, VARIANTS, describe_start
 from enginetour.ratings.matrices import matrix_of
@@ -29,7 +29,6 @@ from enginetour.reports.games import averages_sheet, count_endings, endings_shee
 from enginetour.reports.html.game import GamePage
 from enginetour.reports.html.tables import CrossGames
 from enginetour.reports.pgn import common_tags
-from enginetour.reports.progress import is_open_ended
 from enginetour.reports.review.engines import EngineReview, color_results, opponents_of, page_slugs
 from enginetour.reports.review.fairness import Fairness, fairness_of, repeated_games_note, reused_openings_note
 from enginetour.reports.review.goal import GoalReview, goal_of, purposes_of
@@ -39,15 +38,19 @@ from enginetour.reports.standings import RoundFigures, pairing_figures
 from enginetour.store.definition import ListDefinition
 from enginetour.store.games import (
     GameLine,
+    LineupEntry,
     TournamentReader,
-    game_conditions,
     lineup,
     processors,
     repeated_games,
+    reported_games,
 )
 from enginetour.store.lists import games_of_tournament, rating_order, tournament_rating_list
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
+
+if TYPE_CHECKING:
+    from enginetour.formats.rounds import Rounds
 
 # Facts and settings.
 
@@ -90,7 +93,7 @@ class _Facts:
     @property
     def open_ended(self) -> bool:
         """Return whether a test decides when the tournament ends and there is no game limit."""
-        return is_open_ended(self.games, self.remaining)
+        return sprt.is_open_ended(self.games, self.remaining)
 
     @property
     def finished(self) -> bool:
@@ -98,7 +101,9 @@ class _Facts:
         return self.remaining[1] == 0
 
 
-def _facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Sequence[GameLine]) -> _Facts:
+def _facts_of(
+    log: TournamentReader, format_: Format[Any], state: Any, games: Sequence[GameLine], entrants: int
+) -> _Facts:
     stage = getattr(format_, "stage", None)
     counting = sum(game.counts for game in games)
     return _Facts(
@@ -108,7 +113,7 @@ def _facts_of(log: TournamentReader, format_: Format[Any], state: Any, games: Se
         newest=Store(log.database).tournament(log.name).id == log.id,
         system=log.system,
         about=SYSTEMS[log.system].summary,
-        entrants=len(log.specs),
+        entrants=entrants,
         games=counting,
         void=len(games) - counting,
         remaining=format_.remaining(state),
@@ -257,9 +262,12 @@ def pairing_field(format_: Rounds, state: Any) -> tuple[Field, tuple[tuple[int, 
 
 
 def _rounds_of(
-    format_: Rounds, state: Any, games: Sequence[GameLine]
+    format_: Format[Any], state: Any, games: Sequence[GameLine]
 ) -> tuple[tuple[_Round, ...], tuple[RoundFigures, ...]]:
     """Return all paired rounds, oldest first, and the figures of the pairing report."""
+    from enginetour.formats.rounds import Rounds  # imported here, because other formats do not need it
+
+    assert isinstance(format_, Rounds)
     field, rows = pairing_field(format_, state)
     names = [member.name for member in field.members]
     scores = [dict(zip(names, row, strict=True)) for row in rows]
@@ -541,18 +549,18 @@ def review_tournament(
     format_, state = fold(log)
     placed = format_.standings(state)
     names = [line.name for line in placed]
-    games, played = tuple(log.games()), tuple(game_conditions(log))
-    facts = _facts_of(log, format_, state, games)
+    games, specs = tuple(reported_games(log)), log.specs
+    played = [game for game in games if game.counts]
+    facts = _facts_of(log, format_, state, games, len(specs))
     found = tournament_rating_list(log, log.config.get("ratings", {}).get("anchor") or {})
     incidents = _incident_entries(log.incidents(), {game.number: game for game in games}, (log.name, log.edition))
-    fairness = fairness_of(played, log.specs, repeated_games_note(*repeated_games(log)), reused_openings_note(log))
-    engines = [*dict.fromkeys([*names, *log.specs])]
-    efforts = averages_sheet(
-        "", engines, ((n, s) for g in played for n, s in zip((g.white, g.black), g.sides, strict=True))
-    )
+    fairness = fairness_of(played, specs, repeated_games_note(*repeated_games(log)), reused_openings_note(log))
+    engines = [*dict.fromkeys([*names, *specs])]
+    sides = chain.from_iterable(((one.white, one.white_side), (one.black, one.black_side)) for one in played)
+    efforts = averages_sheet("", engines, sides)
     ended, slugs = endings_sheet("", engines, games), page_slugs(engines)
     notes = format_.notes(state)
-    rounds, figures = _rounds_of(format_, state, games) if isinstance(format_, Rounds) else ((), ())
+    rounds, figures = _rounds_of(format_, state, games) if SYSTEMS[log.system].rounds else ((), ())
     is_bubble, tested = log.system == "bubble", sprt.current_test(format_, state)
     outlook = None
     if forecast and format_.offers(state):
@@ -578,7 +586,7 @@ def review_tournament(
         notes=notes,
         games=games,
         encounters=encounters_of(games),
-        engines=_engines(log, engines, placed, found, games, efforts, ended, slugs),
+        engines=_engines(engines, specs, lineup(log), placed, found, games, efforts, ended, slugs),
         incidents=incidents,
         trouble=_by_engine(incidents),
         fairness=fairness,
@@ -590,8 +598,9 @@ def review_tournament(
 
 
 def _engines(
-    log: TournamentReader,
     names: Sequence[str],
+    specs: Mapping[str, EngineSpec],
+    entered: Mapping[str, LineupEntry],
     placed: Sequence[StandingsRow],
     found: RatingList,
     games: Sequence[GameLine],
@@ -599,7 +608,6 @@ def _engines(
     ended: Sheet,
     slugs: Mapping[str, str],
 ) -> tuple[EngineReview, ...]:
-    specs, entered = log.specs, lineup(log)
     lines, rows = {line.name: line for line in placed}, {row.name: row for row in found.rows}
     met = opponents_of(games, {name: row.rating for name, row in rows.items()})
     return tuple(
