@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -92,12 +92,11 @@ def count_endings(games: Iterable[GameLine]) -> Counter[str]:
 def endings_sheet(title: str, names: Sequence[str], games: Iterable[GameLine]) -> Sheet:
     """Return a table with a row for each engine and termination, with the numbers of games won, drawn, lost, void."""
     kinds, results = ("won", "drawn", "lost", "void"), ("lost", "drawn", "won")
-    counted = Counter((game.white, game.black, game.termination, game.outcome, game.counts) for game in games)
-    rows: dict[tuple[str, str], Counter[str]] = {}
-    for (white, black, ending, outcome, counts), number in counted.items():
-        for name, is_white in ((white, True), (black, False)):
-            won = results[outcome.half_points(white=is_white)] if counts else "void"
-            rows.setdefault((name, ending), Counter())[won] += number
+    rows: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for game in games:
+        points = game.outcome.half_points(white=True) if game.counts else None
+        rows[game.white, game.termination]["void" if points is None else results[points]] += 1
+        rows[game.black, game.termination]["void" if points is None else results[2 - points]] += 1
     places = {name: place for place, name in enumerate(names)}
     columns = (
         Column("name", "engine", left=True, flexible=True),
