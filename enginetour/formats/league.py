@@ -241,7 +241,7 @@ class _Succession:
         ratings: Mapping[str, float],
     ) -> None:
         self.rules, self.before, self.ratings = rules, before, ratings
-        self.versions = {new: f"new version of {old}" for old, new in heirs.items()}
+        self.former = {new: old for old, new in heirs.items()}
         self.moves: dict[str, Move] = {}
         known = _known(season, result)
         # The tables with the names of new versions; `ranks` also has the engines that are not in the league any more.
@@ -268,7 +268,7 @@ class _Succession:
     ) -> None:
         for name in names:
             if name in heirs:
-                self.moves[heirs[name]] = Move(heirs[name], "version", title, following, self.versions[heirs[name]])
+                self.moves[heirs[name]] = Move(heirs[name], "version", title, following, f"new version of {name}")
             elif name not in engines:
                 self.moves[name] = Move(name, "leaves", title, "", "it is not an entrant of the league any more")
 
@@ -311,7 +311,7 @@ class _Succession:
             if name in relegated:
                 yield name, self._place(name)
             elif name in beaten:
-                yield name, f"lost the playoff against {beaten[name]}"
+                yield name, f"lost the playoff against {self.former.get(beaten[name], beaten[name])}"
 
     def _climbing(self, border: int) -> Iterator[tuple[str, str]]:
         """Yield the engines that move up at a border, with the reasons, in the order of the table."""
@@ -319,8 +319,8 @@ class _Succession:
         for name in self.tables[border + 1]:
             if name in promoted:
                 yield name, self._place(name)
-            elif name in self._won(border):
-                yield name, f"won the playoff against {self._won(border)[name]}"
+            elif (upper := self._won(border).get(name)) is not None:
+                yield name, f"won the playoff against {self.former.get(upper, upper)}"
 
     def _won(self, border: int) -> Mapping[str, str]:
         """Return the lower engines that won a playoff at a border and are still in the league, with their opponents."""
@@ -354,8 +354,8 @@ class _Succession:
         source, title = "" if tier is None else self.before.names[tier], self.rules.names[target]
         if tier == target:  # it lost its place, and a free place gives it back
             self.moves.pop(name)
-            if name in self.versions:
-                self.moves[name] = Move(name, "version", source, title, self.versions[name])
+            if name in self.former:
+                self.moves[name] = Move(name, "version", source, title, f"new version of {self.former[name]}")
             return
         kind: Kind = "enters" if tier is None else "promoted" if target < tier else "relegated"
         self.moves[name] = Move(name, kind, source, title, f"{earlier.why}; {why}" if earlier else why)
@@ -403,6 +403,11 @@ def _entered(
     if rules.new == "qualifier" and places and len(queue) + len(leaving) > places:
         open_places = (*(0 for _ in upper), size - len(staying))
         candidates = (*leaving, *queue)
+        for name in leaving:
+            earlier = moves.pop(name, None)
+            if name in titles:
+                why = f"plays the qualifier for {title}"
+                moves[name] = Move(name, "waits", titles[name], "", f"{earlier.why}; {why}" if earlier else why)
         return Season((*map(tuple, upper), tuple(staying)), open_places, candidates, moves=tuple(moves.values()))
     for name in queue[:places]:
         earlier = moves.get(name)

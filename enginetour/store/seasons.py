@@ -178,8 +178,8 @@ class Stage:
         kind: what it decides.
         label: its name within the season.
         number: number of the division, or of the division above the border of a playoff, from 0.
-        entrants: the engines that began, or will begin; for a playoff, the lower engine first. Empty while an earlier
-            tournament has not decided them, and for matches between divisions that have not begun.
+        entrants: the engines that began, or will begin; for a playoff, the lower engine first. Engines that an earlier
+            tournament has not decided yet are missing, and those of matches between divisions that have not begun.
         title: its name in the database.
         log: the tournament in the database; None before its first game.
         read: returns the result of the log.
@@ -284,9 +284,8 @@ class SeasonBook:
     @cached_property
     def divisions(self) -> tuple[Stage, ...]:
         """The tournaments of the divisions, from top to bottom."""
-        is_open = bool(self.season.qualifier)
         return tuple(
-            self._stage("division", name, number, () if is_open else engines)
+            self._stage("division", name, number, engines)
             for number, (name, engines) in enumerate(zip(self.rules.names, self.season.divisions, strict=True))
         )
 

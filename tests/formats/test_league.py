@@ -251,6 +251,11 @@ def test_new_engines() -> None:
     by_match = next_season(Rules(("A", "B"), (2, 2), (0,), (0,), "qualifier", 1), season, result, [*"abcd", "n"])
     assert (by_match.divisions, by_match.open) == ((("a", "b"), ("c",)), (0, 1))
     assert by_match.qualifier == ("d", "n")
+    assert [(move.engine, move.kind, move.why) for move in by_match.moves] == [
+        ("d", "waits", "plays the qualifier for B")
+    ]
+    first = first_season(Rules(("A", "B"), (2, 2), (0,), (0,), "qualifier", 1), [*"abcde"])
+    assert [move.engine for move in first.moves] == [*"abc"]
     assert by_match.settled(["n", "d"]).divisions == (("a", "b"), ("c", "n"))
     ratings = {"a": 3000.0, "b": 3000.0, "c": 2000.0, "d": 2000.0, "n": 2900.0}
     by_rating = Rules(("A", "B"), (2, 2), (0,), (0,), "rating", 0)
@@ -269,6 +274,14 @@ def test_a_new_version_has_the_place_of_its_predecessor() -> None:
         ("relegated", "new version of b; place 2 of A")
     ]
     assert "b" not in made.engines
+    played = SeasonResult((("a", "b"), ("c", "d")), {0: [("b", "c", True)]})
+    made = next_season(
+        replace(rules, promote=(0,)), season, played, [*"abcd", "b2", "c2"], versions={"b2": "b", "c2": "c"}
+    )
+    assert {move.engine: move.why for move in made.moves} == {
+        "b2": "new version of b; lost the playoff against c",
+        "c2": "new version of c; won the playoff against b",
+    }
 
 
 def test_faults() -> None:

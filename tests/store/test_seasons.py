@@ -55,6 +55,12 @@ def test_divisions_that_have_begun_keep_their_engines(tmp_path: Path) -> None:
     """If a game of the qualifier is voided after a division has begun, every engine still has one place."""
     rules = Rules(("Premier", "First"), (2, 2), (1,), (0,))
     with Store.open(tmp_path / "db") as store:
+        entered = first_season(Rules(rules.names, rules.sizes, (1,), (0,), "qualifier", 1), EIGHT[:6])
+        write_season(store, "Some", 1, {}, rules, entered)
+        some = newest_season(store, "Some")
+        assert some is not None
+        assert [stage.ranked for stage in some.divisions] == [("Ada", "Bea"), ("Cid",)]
+        assert [stage.label for stage in some.playable()] == ["Qualifier"]
         write_season(store, "Mini", 1, {}, rules, first_season(rules, EIGHT[:5], qualifier=True))
         played(tmp_path / "db", EIGHT[:5], "Qualifier")
         upper = newest(store).season.divisions[0]
