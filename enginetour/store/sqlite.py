@@ -10,10 +10,11 @@ import os
 import re
 import socket
 import sqlite3
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from sqlalchemy import (
     LargeBinary,
     QueuePool,
     create_engine,
+    event,
 )
 
 from enginetour.interop.files import SQLITE_MAGIC, has_name, lock_file
@@ -359,6 +361,12 @@ def reading_mode(path: Path) -> str:
     return "mode=ro"
 
 
+# If a process closes any descriptor of a file, it loses all its locks on the file (fcntl(2), "Record locks"). Another
+# program could then remove the log that SQLite uses here. So only SQLite opens a database that this process has open.
+_OPEN: Counter[Path] = Counter()  # number of connections of this process
+_READING = threading.RLock()  # held while a database is read without locks, and before a connection is opened
+
+
 class SqliteFile:
     """Backend for a SQLite file."""
 
@@ -371,8 +379,7 @@ class SqliteFile:
 
     def exists(self) -> bool:
         """Return whether the path exists and is not an empty file."""
-        path = self.address
-        return path.exists() and not (path.is_file() and _is_empty(path))
+        return self.address.exists() and not self._is_empty()
 
     def probe(self, *, create: bool) -> dialect.Probe:
         """Check the directory and the file without writing to the file. With `create`, make the directory."""
@@ -384,7 +391,7 @@ class SqliteFile:
             if not there and not create:
                 raise StoreRefused("database does not exist", place=str(path), step="create it with enginetour run")
             warnings = check_directory(path.parent)
-            is_empty = not there or (path.is_file() and _is_empty(path))
+            is_empty = not there or self._is_empty()
             return dialect.Probe(is_empty, 0 if is_empty else self._version(), warnings)
         except OSError as error:
             step = "check the permissions of its directory"
@@ -396,9 +403,23 @@ class SqliteFile:
         if not readonly:
             _check_single_name(path)
         mode = reading_mode(path) if readonly else "mode=rwc" if create else "mode=rw"
-        return create_engine(
-            "sqlite://", creator=lambda: connect(path, mode), poolclass=QueuePool, pool_size=2, max_overflow=8
-        )
+
+        def opened() -> sqlite3.Connection:
+            with _READING:
+                _OPEN[path] += 1
+            try:
+                return connect(path, mode)
+            except BaseException:
+                closed()
+                raise
+
+        def closed(*_: object) -> None:
+            with _READING:
+                _OPEN[path] -= 1
+
+        made = create_engine("sqlite://", creator=opened, poolclass=QueuePool, pool_size=2, max_overflow=8)
+        event.listen(made, "close", closed)
+        return made
 
     def initialize(self, connection: Connection, *, create: bool) -> None:
         """Create the tables of a new database. `verify` checks the result."""
@@ -516,21 +537,28 @@ class SqliteFile:
             step = "check its permissions, or choose another database with --db"
             raise StorageFailed("cannot be written: permission denied", place=str(place), step=step)
 
+    def _is_empty(self) -> bool:
+        """Return whether nothing was ever committed: the file is empty, or its creation was interrupted."""
+        path = self.address
+        with _READING:
+            if _OPEN[path] > 0 or not path.is_file():
+                return False
+            head = _head(path)[: len(SQLITE_MAGIC)]
+        return head == b"" or (not head.strip(b"\x00") and _has_content(_side_file(path, "-journal")))
+
     def _version(self) -> int:
         """Check the header and the schema without writing. Side files are only created if a log already exists."""
         path = self.address
         if not path.is_file():
             raise StoreRefused("is not a file", place=str(path), step="choose another file with --db")
-        _check_header(path)
-        if _has_content(_side_file(path, "-journal")):
-            return 0  # the creation was interrupted; the next write rolls it back and checks the schema
-        mode = "mode=ro" if _has_content(_side_file(path, "-wal")) else "mode=ro&immutable=1"
-        with translating_errors(path):
-            connection = connect(path, mode)
-            try:
+        with _READING, translating_errors(path):
+            if not _OPEN[path]:
+                _check_header(path)
+            if _has_content(_side_file(path, "-journal")):
+                return 0  # the creation was interrupted; the next write rolls it back and checks the schema
+            is_in_use = _OPEN[path] or _has_content(_side_file(path, "-wal"))
+            with closing(connect(path, "mode=ro" if is_in_use else "mode=ro&immutable=1")) as connection:
                 return migrations.check_schema(read_schema(connection), path)
-            finally:
-                connection.close()
 
 
 def _raw(connection: Connection) -> sqlite3.Connection:
@@ -551,17 +579,14 @@ def _has_content(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
 
 
-def _is_empty(path: Path) -> bool:
-    """Return whether nothing was ever committed: the file is empty, or its creation was interrupted."""
+def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        head = file.read(len(SQLITE_MAGIC))
-    return head == b"" or (not head.strip(b"\x00") and _has_content(_side_file(path, "-journal")))
+        return file.read(100)
 
 
 def _check_header(path: Path) -> None:
     """Raise StoreRefused if the header of a file names another format or application."""
-    with path.open("rb") as file:
-        head = file.read(100)
+    head = _head(path)
     if not head.startswith(SQLITE_MAGIC):
         raise StoreRefused("is not a SQLite database", place=str(path), step="choose another file with --db")
     if int.from_bytes(head[68:72], "big") != APPLICATION_ID:

@@ -1,4 +1,4 @@
-"""Tests of lock files and slugs."""
+"""Tests of lock files, slugs, and databases that a process opens twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ import pytest
 
 from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.store.address import slug_of
+from enginetour.store.database import database_exists
 from enginetour.store.sqlite import TournamentLock, lock_path
+from enginetour.store.tournaments import Store
+from tests.support.databases import play_on, reported_played
 
 HOLDER = """
 import sys
@@ -150,3 +153,25 @@ def test_who_opened_the_file_before_it_went_locks_the_next_one(tmp_path: Path, m
     with pytest.raises(StoreRefused):
         TournamentLock(tmp_path / "t.db", "autumn").acquire()
     second.release()
+
+
+@pytest.mark.parametrize("games", [0, 1])
+def test_a_database_that_a_process_opens_twice(tmp_path: Path, games: int) -> None:
+    """If a process opens a database a second time and closes it, other programs still see that it is in use.
+
+    Otherwise, the next program that closes the database would remove the log of games that is in use.
+    """
+    path = tmp_path / "db"
+    store, log = reported_played(path, ("Ada", "Bea"), options={"games_per_pairing": 4}, most=1)
+    if not games:  # the log is empty after the last connection has closed
+        store.close()
+        store = Store.open(path)
+        log = store.tournament("autumn")
+    with store:
+        for readonly in (False, True):
+            assert database_exists(path)
+            Store.open(path, create=False, readonly=readonly).close()
+        words = f"from enginetour.store.tournaments import Store; Store.open({str(path)!r}, create=False).close()"
+        subprocess.run([sys.executable, "-c", words], check=True, timeout=60)
+        play_on(log, 1)
+        assert log.last_number == 2
