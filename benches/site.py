@@ -26,8 +26,9 @@ from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.reports.site.write import write_site
 from enginetour.store.log import TournamentLog
+from enginetour.store.names import stage_name
 from enginetour.store.replay import fold
-from enginetour.store.seasons import seasons_of, stage_name, write_season
+from enginetour.store.seasons import seasons_of, write_season
 from enginetour.store.tournaments import Draft, Store
 
 LEAGUE = "MadChess"

@@ -78,6 +78,16 @@ def _ask_run(
         lock.release()
 
 
+def _combined(answers: Sequence[tuple[str, Mapping[str, Any]]]) -> Mapping[str, Any]:
+    """Combine the answers of several tournaments of a league, with their names; a rejection is the whole answer."""
+    if len(answers) == 1:
+        return answers[0][1]
+    for name, answer in answers:
+        if not answer["ok"]:
+            return {**answer, "error": f"{name}: {answer['error']}"}
+    return {"ok": True, "said": "\n".join(f"{name}: {answer['said']}" for name, answer in answers)}
+
+
 def _print_answer(answer: Mapping[str, Any]) -> int:
     """Print the answer and return the exit code. If the request was rejected, raise TourError, except with --json."""
     code = 0 if answer["ok"] else int(answer.get("exit", 1))
@@ -272,6 +282,9 @@ def _probed(engine: str, name: str | None, log: TournamentLog, workspace: Path, 
 # Commands that control a running tournament.
 
 
+_TOGETHER = ("pause", "unpause", "finish")  # requests that are for all running tournaments of a league
+
+
 def _control(command: Callable[..., dict[str, Any]]) -> Any:
     """Add the options of the commands that control a running tournament.
 
@@ -284,8 +297,9 @@ def _control(command: Callable[..., dict[str, Any]]) -> Any:
 
         request = parsed(command(**given)).model_dump(mode="json")
         quiet = output_form() == "json"
-        if (told := chosen.ask_running(request, quiet=quiet)) is not None:
-            return _print_answer(told[0])
+        together = request["do"] in _TOGETHER
+        if answers := chosen.ask_running(request, together=together, quiet=quiet):
+            return _print_answer(_combined([(named.name or "", answer) for answer, named in answers]))
         with chosen.open(lasting=True, quiet=quiet) as log, _ask_run(chosen.database, log, request) as (answer, _):
             if answer is None:
                 option = " --concurrency N" if request["do"] == "slots" else ""
@@ -333,7 +347,8 @@ def machines(drain: str | None, use: str | None) -> dict[str, Any]:
 def pause() -> dict[str, Any]:
     """Pause a running tournament: start no new games until `unpause`.
 
-    enginetour finishes the games in progress and then waits.
+    enginetour finishes the games in progress and then waits. Without a name,
+    all running tournaments of a league pause.
 
     Example: enginetour pause -t autumn-bubble
     """
@@ -344,7 +359,7 @@ def pause() -> dict[str, Any]:
 @tournament_argument
 @_control
 def unpause() -> dict[str, Any]:
-    """Start games again after `pause`.
+    """Start games again after `pause`, without a name in a whole league.
 
     Example: enginetour unpause -t autumn-bubble
     """
@@ -358,7 +373,8 @@ def finish() -> dict[str, Any]:
     """Stop a running tournament after the games in progress.
 
     There is no time limit for these games, unlike after Ctrl-C. The run exits
-    with code 8. `run` resumes the tournament.
+    with code 8. `run` resumes the tournament. In a league, all running
+    tournaments stop.
 
     Example: enginetour finish
     """

@@ -6,7 +6,7 @@ import gc
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -149,31 +149,29 @@ class TournamentChoice:
         return log
 
     def ask_running(
-        self, request: Mapping[str, Any], *, quiet: bool = False
-    ) -> tuple[dict[str, Any], TournamentChoice] | None:
-        """Send a request to the tournament. Return its answer and the choice with its name; None if it is not running.
+        self, request: Mapping[str, Any], *, together: bool = False, quiet: bool = False
+    ) -> list[tuple[dict[str, Any], TournamentChoice]]:
+        """Send a request to the tournament.
 
-        The socket is next to the database file, so the database modules are not loaded. Also return None for a database
-        on a server, and for a choice with an edition. Print the name as `log` does.
+        If `together` is true and the user named no tournament, also send it to the others of its season of a league.
+        Return the answers of those that are running, and the choice with the name of each. The sockets are next to the
+        database file, so the database modules are not loaded. Return no answer for a database on a server, and for a
+        choice with an edition. Print the names as `log` does.
         """
         database = self.database
         if self.edition is not None or not isinstance(database, Path):
-            return None
-        from enginetour.store.names import newest_tournament
+            return []
+        from enginetour.store.names import newest_tournaments
         from enginetour.tournament.control import ConnectionClosed, ask, socket_path
 
-        name, edition = (self.name, None) if self.name is not None else newest_tournament(database)
-        if name is None:
-            return None
-        try:
-            answer = ask(socket_path(database, slug_of(name)), request)
-        except ConnectionClosed:
-            return None
-        if answer is None:
-            return None
-        if edition is not None and not quiet:
-            echo(f"tournament {name}, edition {edition}", err=True)
-        return answer, replace(self, name=name)
+        found, names = [], newest_tournaments(database, of_season=together) if self.name is None else [(self.name, 0)]
+        for name, edition in names:
+            with suppress(ConnectionClosed):
+                if (answer := ask(socket_path(database, slug_of(name)), request)) is not None:
+                    found.append((answer, replace(self, name=name)))
+                    if edition and not quiet:
+                        echo(f"tournament {name}, edition {edition}", err=True)
+        return found
 
 
 def tournament_options(command: F) -> F:

@@ -47,19 +47,24 @@ def status(chosen: TournamentChoice, watch: bool) -> None:
     """Show the progress, games in progress and estimated end of a tournament.
 
     During round 1 of a tournament in rounds, status also shows who starts
-    where: groups, bar, floor, virtual points and expected differences.
+    where: groups, bar, floor, virtual points and expected differences. If
+    tournaments of a league are running, status shows all of them. With --json
+    it shows the last one, and the names of the others in also_running.
 
     Example: enginetour status --json
     """
     from enginetour.reports.progress import format_status
 
     while True:
-        found, chosen = _status(chosen)  # with --watch, the same edition again
+        found, choices = zip(*_status(chosen), strict=True)
+        if len(choices) == 1:
+            (chosen,) = choices  # with --watch, the same edition again
         if output_form() == "json":
-            print_json(found)
+            others = [each["tournament"] for each in found[:-1]]
+            print_json(found[-1] | ({"also_running": others} if others else {}))
         else:
-            click.echo(wrap_sentences(format_status(found)))
-        if not watch or found["state"] not in ("running", "stopping", "paused"):
+            click.echo("\n\n".join(wrap_sentences(format_status(each)) for each in found))
+        if not watch or all(each["state"] not in ("running", "stopping", "paused") for each in found):
             return
         time.sleep(2.0)
 
@@ -75,13 +80,18 @@ def wrap_sentences(text: str) -> str:
 _FORECAST_CPU_S = 0.5  # processor time for the forecast of a stopped tournament
 
 
-def _status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoice]:
-    """Return the status, and the tournament choice with the edition that the status describes."""
-    told = chosen.ask_running({"do": "status"})
-    if told is not None and "tournament" in told[0]:
-        status, named = told
-        edition = str(status["tournament"]).removeprefix(f"{named.name} #")
-        return _without_ok(status), replace(named, edition=int(edition) if edition.isdecimal() else 1)
+def _status(chosen: TournamentChoice) -> list[tuple[dict[str, object], TournamentChoice]]:
+    """Return the status of each tournament, and the choice of the edition that it describes."""
+    running = []
+    for status, named in chosen.ask_running({"do": "status"}, together=True):
+        if "tournament" in status:
+            edition = str(status["tournament"]).removeprefix(f"{named.name} #")
+            running.append((_without_ok(status), replace(named, edition=int(edition) if edition.isdecimal() else 1)))
+    return running or [_recorded_status(chosen)]
+
+
+def _recorded_status(chosen: TournamentChoice) -> tuple[dict[str, object], TournamentChoice]:
+    """Return the status from the database, or from a run that has begun since."""
     from enginetour.reports.forecast import FEWEST, limit_cpu, prospect_at
     from enginetour.reports.progress import recorded_progress, status_json
     from enginetour.store.replay import fold

@@ -25,16 +25,26 @@ def names_in(database: Path, kind: NameKind, start: str) -> list[str]:
     return [str(name) for (name,) in rows if str(name).isprintable()]
 
 
-def newest_tournament(database: Path) -> tuple[str, int] | tuple[None, None]:
-    """Return the name and the edition of the newest tournament; None for both if the database cannot be read."""
-    rows = _rows(database, "SELECT name, edition FROM tournaments WHERE system <> 'import' ORDER BY id DESC LIMIT 1")
-    match rows:
-        case [(str() as name, int() as edition)]:
-            return name, edition
-    return None, None
+def stage_name(league: str, season: int, label: str) -> str:
+    """Return the name of a tournament of a league."""
+    return f"{league} S{season} {label}"
 
 
-def _rows(database: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
+def newest_tournaments(database: Path, *, of_season: bool) -> list[tuple[str, int]]:
+    """Return the newest tournament with its edition; the list is empty if the database cannot be read.
+
+    With `of_season`, return all tournaments of its season, in the order of their starts, if it is part of a league.
+    """
+    newest = "SELECT name, edition FROM tournaments WHERE system <> 'import' ORDER BY id DESC LIMIT 1"
+    found = [(str(name), int(edition)) for name, edition in _rows(database, newest)]
+    for league, season in _rows(database, "SELECT league, number FROM seasons") if found and of_season else ():
+        if found[0][0].startswith(begin := stage_name(league, season, "")):
+            query = "SELECT name, max(edition) FROM tournaments WHERE substr(name, 1, ?) = ? GROUP BY name ORDER BY id"
+            return [(str(name), int(edition)) for name, edition in _rows(database, query, len(begin), begin)]
+    return found
+
+
+def _rows(database: Path, query: str, *values: str | int) -> list[tuple[Any, ...]]:
     try:
         with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, timeout=_WAIT_S)) as reader:
             return reader.execute(query, values).fetchall()

@@ -17,6 +17,7 @@ from enginetour.model.errors import StoreRefused, UsageRefused, did_you_mean
 from enginetour.model.game import StandingsRow
 from enginetour.store.games import TournamentReader
 from enginetour.store.log import TournamentLog
+from enginetour.store.names import stage_name
 from enginetour.store.replay import fold
 from enginetour.store.tables import SEASONS, TOURNAMENTS
 from enginetour.store.tournaments import Store
@@ -132,11 +133,6 @@ def _season(row: Any) -> StoredSeason:
 # The results of a season.
 
 Kind = Literal["qualifier", "division", "cross", "playoff"]
-
-
-def stage_name(league: str, season: int, label: str) -> str:
-    """Return the name of a tournament of a league."""
-    return f"{league} S{season} {label}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -543,6 +543,7 @@ class Run:
         accept_change: bool = False,
         force: bool = False,
         reserves: Reserves | None = None,
+        paused: bool = False,
     ) -> None:
         """Prepare a run.
 
@@ -556,8 +557,9 @@ class Run:
             accept_change: resume although an engine has changed.
             force: allow more concurrent games than processors.
             reserves: reserves that other tournaments of this process share; None for those of the configuration.
+            paused: begin with a pause, which `enginetour unpause` ends.
         """
-        self.tournament, self._reserves = tournament, reserves
+        self.tournament, self._reserves, self._paused = tournament, reserves, paused
         self._on_event, self._slots, self._most = on_event, concurrency, max_games
         self._new, self._accept_change, self._force = new, accept_change, force
         self._stopping: Literal["", "finish", "now"] = ""
@@ -578,6 +580,11 @@ class Run:
         if self._scheduler is not None:
             return run_state(self._scheduler)
         return "starting" if self._thread else "new"
+
+    @property
+    def paused(self) -> bool:
+        """Whether no games start because of a request; after the end, whether this was so at the end."""
+        return self._paused if self._scheduler is None else self._scheduler.paused
 
     @property
     def pgn(self) -> Path:
@@ -690,6 +697,7 @@ class Run:
                 return end
 
     def _ready(self, scheduler: Scheduler) -> None:
+        scheduler.paused = self._paused
         self._scheduler = scheduler
         if self._slots not in (None, scheduler.slots):
             self.resize(self._slots or scheduler.slots)

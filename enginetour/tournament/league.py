@@ -22,7 +22,8 @@ from enginetour.model.errors import InputRefused, UsageRefused, suggest
 from enginetour.reports.progress import format_clock
 from enginetour.store.address import Address, results_of, workspace_of
 from enginetour.store.database import database_exists
-from enginetour.store.seasons import SeasonBook, Stage, newest_season, seasons_of, stage_name, write_season
+from enginetour.store.names import stage_name
+from enginetour.store.seasons import SeasonBook, Stage, newest_season, seasons_of, write_season
 from enginetour.store.tournaments import Store
 from enginetour.tournament.api import Run, Tournament
 from enginetour.tournament.config.league import League, StagePlan, load_league
@@ -274,6 +275,7 @@ class LeagueRun:
     clock: Callable[[], float] = time.time
     _stopping: str = ""
     _season: int = 0  # number of the season that it plays; 0 before the first look at the database
+    _paused: bool = False
     _games: int = 0
     _reserves: Reserves = field(default_factory=Reserves)
     _running: list[_Playing] = field(default_factory=list)
@@ -348,6 +350,7 @@ class LeagueRun:
                 self._is_over()
                 continue
             playing.thread.join()
+            self._paused = playing.run.paused
             with self._lock:
                 self._running.remove(playing)
                 self._share()
@@ -357,10 +360,19 @@ class LeagueRun:
             elif end is not RunEnd.FINISHED:
                 if end is RunEnd.ENOUGH:
                     self.stop()
+                elif end is RunEnd.STOPPED and not self._stopping:
+                    self._finish()
                 worst = end if worst is RunEnd.FINISHED else min(worst, end, key=_UNFINISHED.index)
         if failure is not None:
             raise failure
         return RunEnd.STOPPED if queue and worst is RunEnd.FINISHED else worst
+
+    def _finish(self) -> None:
+        """Start no new games, because a request has stopped one of the tournaments: it is for the whole season."""
+        with self._lock:
+            self._stopping = "finish"
+            for playing in self._running:
+                playing.run.stop()
 
     def _is_over(self) -> bool:
         """Return whether no more games start. Stop the tournaments when the time `until` has been reached."""
@@ -393,6 +405,7 @@ class LeagueRun:
             accept_change=self.accept_change,
             force=self.force,
             reserves=self._reserves,
+            paused=any(playing.run.paused for playing in self._running) if self._running else self._paused,
         )
         weight = self.league.section.divisions[stage.number].share if stage.kind == "division" else 1.0
         playing = _Playing(stage, run, weight, threading.Thread(target=play, name=stage.label))

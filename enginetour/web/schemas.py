@@ -399,7 +399,11 @@ _Playing = make_type(
 Status = document(
     "Status",
     "What `enginetour status` prints.",
-    {**_PROGRESS, "playing": list_of(_Playing, "games in progress")},
+    {
+        **_PROGRESS,
+        "playing": list_of(_Playing, "games in progress"),
+        "also_running": if_any(list[str], "other running tournaments of the same season of a league; missing: none"),
+    },
 )
 _Search = make_type(
     "Search",

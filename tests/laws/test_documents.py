@@ -28,7 +28,7 @@ from enginetour.web import schemas as web_schemas
 from tests.cli.test_games import broken
 from tests.support.databases import meddled, older
 from tests.support.network import Stage, move, start
-from tests.support.tournaments import FOUR, THREE, config, league, running, tour
+from tests.support.tournaments import DIVISIONS, FOUR, THREE, Forked, config, league, running, tour, until
 
 TESTS = Path(__file__).parents[1]
 BUBBLES = TESTS / "golden" / "bubble"
@@ -163,6 +163,7 @@ CASES = {
         "check league.toml": "check LEAGUE",
         "plan --league league.toml --seasons 2 --fields 2 --processes 1": "plan --league",
     },
+    "divisions": {"status": "status", "finish": "finish"},
     "cluster": {"machines -t league": "machines"},
     "crashing": {
         "standings --engines": "standings --engines",
@@ -204,6 +205,12 @@ def world(name: str, folder: Path) -> Iterator[None]:
             kept.callback(stage.store.close)
             stage.playing = [start(round=1, encounter=1, leg=1, handicap=0, **PLAYING) | move(1)]
             kept.enter_context(stage.running())
+        elif name == "divisions":
+            long = DIVISIONS.replace('"roundrobin"', '"roundrobin", games_per_pairing = 500')
+            path = league(folder, "parallel = 2", long)
+            process = kept.enter_context(Forked(folder, ["run", path.name], folder / "errors"))
+            kept.callback(process.ended)
+            until(lambda: len([*(folder / "results").glob("*.sock")]) == 2)
         elif name == "seasons":
             path = league(folder, "playoff = { games = 2 }")
             tour(folder, "run", path.name)

@@ -64,9 +64,10 @@ from enginetour.store.engines import rated_names
 from enginetour.store.games import TournamentReader, recounted, versions_counts
 from enginetour.store.imports import Imported, export_titles, import_games
 from enginetour.store.log import TournamentLog
+from enginetour.store.names import stage_name
 from enginetour.store.replay import fold
 from enginetour.store.schema.versions.schema_9 import ADDED as NEW_TABLES
-from enginetour.store.seasons import newest_season, stage_name, write_season
+from enginetour.store.seasons import newest_season, write_season
 from enginetour.store.tables import (
     EVENTS,
     IMPORTED_GAMES,

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from enginetour.tournament.league import LeagueRun, begin_season, read_league, s
 from enginetour.tournament.recorded import Dropped
 from enginetour.tournament.scheduler import RunEnd
 from tests.support.databases import pgn
-from tests.support.tournaments import BOOK, DIVISIONS, audited, league, quick, read, scripted, tour
+from tests.support.tournaments import BOOK, DIVISIONS, audited, league, quick, read, scripted, tour, until
 
 NAMES = ("Ada", "Bea", "Cid", "Dot", "Eve", "Fay", "Gus", "Hal")
 
@@ -433,6 +434,68 @@ def test_a_version_of_an_unknown_engine(tmp_path: Path) -> None:
         done = tour(tmp_path, *words, expect=3)
         assert "Zoe replaces 'Adda', which has not been in the league, did you mean 'Ada'?" in done.stderr
         assert "league.toml:" in done.stderr
+
+
+def test_requests_without_a_name_are_for_all_tournaments_of_a_season(tmp_path: Path) -> None:
+    """`pause`, `status`, `unpause` and `finish` are for all tournaments of a league that are running."""
+    many = DIVISIONS.replace('"roundrobin" }', '"roundrobin", cycles = 500 }').replace("cycles = 2", "cycles = 500")
+    path = league(tmp_path, "promote = 1\nparallel = 2", many)
+    titles, seen = {"Mini S1 Premier", "Mini S1 First"}, set[str]()
+
+    def show(event: Mapping[str, object]) -> None:
+        if event["event"] == "game":
+            seen.add(str(event["tournament"]))
+
+    ends = list[RunEnd]()
+    run = LeagueRun(read_league(path), tmp_path / "results" / "enginetour.db", show, lambda _: None, force=True)
+    playing = Thread(target=lambda: ends.append(run.play()))
+    playing.start()
+    try:
+        until(lambda: len(seen) == 2)
+        told = tour(tmp_path, "pause").stdout
+        assert all(f"{title}: paused: no new games start" in told for title in titles)
+        shown = tour(tmp_path, "status").stdout
+        assert all(f"{title} · paused" in shown for title in titles)
+        found = read(tmp_path, "status")
+        assert {found["tournament"], *found["also_running"]} == titles
+        assert read(tmp_path, "status", "Mini S1 First")["tournament"] == "Mini S1 First"
+        ended = read(tmp_path, "unpause")
+        assert {*ended["said"].splitlines()} == {f"{title}: pause ended: games start again" for title in titles}
+        assert "also_running" not in read(tmp_path, "status", "Mini S1 First")
+        assert tour(tmp_path, "finish").stdout.count("stopping: no new games start") == 2
+    finally:
+        run.stop(now=True)
+        playing.join()
+    assert ends == [RunEnd.STOPPED]
+
+
+def test_a_pause_in_the_last_game_of_a_division_lasts(tmp_path: Path) -> None:
+    """A request to pause is for the season: the tournament after the present one begins with a pause."""
+    path = league(tmp_path, "promote = 1\nparallel = 1")
+    games, ends = Counter[str](), list[RunEnd]()
+
+    def show(event: Mapping[str, object]) -> None:
+        if event["event"] == "game":
+            games[str(event["tournament"])] += 1
+            if games == {"Mini S1 Premier": 3}:  # as if the request had come during this game
+                (only,) = run._running
+                assert only.run._scheduler is not None
+                only.run._scheduler.paused = True
+
+    run = LeagueRun(read_league(path), tmp_path / "results" / "enginetour.db", show, lambda _: None, force=True)
+    playing = Thread(target=lambda: ends.append(run.play()))
+    playing.start()
+    try:
+        until(lambda: [one.stage.label for one in run._running if one.run.state == "paused"] == ["First"])
+        assert games == {"Mini S1 Premier": 3}
+        assert "Mini S1 First · paused" in tour(tmp_path, "status").stdout
+        tour(tmp_path, "unpause")
+        playing.join()
+    finally:
+        run.stop(now=True)
+        playing.join()
+    assert ends == [RunEnd.FINISHED]
+    assert games == {"Mini S1 Premier": 3, "Mini S1 First": 6}
 
 
 def test_shares() -> None:
