@@ -49,7 +49,7 @@ _Document = Mapping[str, object] | Sequence[object] | str
 _Make = Callable[[Store, StandingsCache], _Document]
 _Stream = Callable[[set[Listener], Callable[[Listener], None]], Response]
 
-_FRESH_S = 0.1  # seconds for which a position of the event log is used again, so that 1,000 requests read it 10 times
+_FRESH_S = 0.2  # seconds for which a position of the event log is used again, so that 1,000 requests read it 5 times
 _RENEWAL_S = 1.0  # seconds for which a document is still used while the next one is made
 # Largest share of one processor for one document, so that a client that asks again and again slows no game.
 _SHARE = 0.02

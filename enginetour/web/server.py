@@ -203,6 +203,8 @@ class _TimedConnection(HttpToolsProtocol, asyncio.BufferedProtocol):
     _due: asyncio.TimerHandle | None = None
     _since = 0.0  # time of its start or last answer, by the clock of the loop
     _head = 0  # bytes of a request whose head has not ended
+    _begun = _complete = 0  # number of requests
+    _repeated: bytes | None = None  # the data received last, if it was one whole request, which was answered at once
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection. If there are too many, the one that has waited longest without a request is closed."""
@@ -237,36 +239,64 @@ class _TimedConnection(HttpToolsProtocol, asyncio.BufferedProtocol):
         self.transport.abort()
 
     def on_response_complete(self) -> None:
+        """Note the time of the answer."""
+        super().on_response_complete()
+        self._note_answer()
+
+    def _note_answer(self) -> None:
         """Note the time. If unread answers take too much memory, close the connections with the largest ones."""
         self._since = self.loop.time()
-        super().on_response_complete()
         if self.unread:
             others = sorted((one for one in self._all() if one is not self), key=lambda one: one.unread)
             while others and self.unread + sum(one.unread for one in others) > _MOST_UNREAD:
                 others.pop().make_room()
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        """Send an answer that is at hand at once and in one piece. Otherwise the application makes it in a task.
+    def timeout_keep_alive_handler(self) -> None:
+        """Close the connection, if its last answer was sent long enough ago."""
+        rest = self._since + self.timeout_keep_alive - self.loop.time()
+        if rest <= 0:
+            super().timeout_keep_alive_handler()
+        else:
+            self.timeout_keep_alive_task = self.loop.call_later(rest, self.timeout_keep_alive_handler)
 
-        A client that does not read, or has sent several requests, gets its answers from the application, which waits
-        for the client.
-        """
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Send an answer that is at hand. Otherwise the application makes it in a task."""
         if self.transport.is_closing():  # the client has announced that the request before this one was its last
             return
-        response = None
-        if isinstance(app, RequestGuard) and not self.pipeline and not self.flow.write_paused:
-            response = app.at_hand(cycle.scope)  # type: ignore[arg-type]
-        if response is None:
+        if not self._send_at_hand(cycle):
             super()._start_asgi_task(cycle, app)
             return
-        headers = [*self.server_state.default_headers, *response.raw_headers, *SECURITY_HEADERS]
-        headers += () if cycle.keep_alive else ((b"connection", b"close"),)
-        lines = [STATUS_LINE[response.status_code], *(b"%b: %b\r\n" % header for header in headers), b"\r\n"]
-        self.transport.write(b"".join(lines) + (b"" if cycle.scope["method"] == "HEAD" else response.body))
         cycle.response_started = cycle.response_complete = True
         if not cycle.keep_alive:
             self.transport.close()
         self.on_response_complete()
+
+    def _send_at_hand(self, cycle: RequestResponseCycle) -> bool:
+        """Send an answer that is at hand, in one piece. Return whether there is one.
+
+        A client that does not read, or has sent several requests, gets its answers from the application, which waits
+        for the client.
+        """
+        if not isinstance(self.app, RequestGuard) or self.pipeline or self.flow.write_paused:
+            return False
+        response = self.app.at_hand(cycle.scope)  # type: ignore[arg-type]
+        if response is None:
+            return False
+        headers = [*self.server_state.default_headers, *response.raw_headers, *SECURITY_HEADERS]
+        headers += () if cycle.keep_alive else ((b"connection", b"close"),)
+        lines = [STATUS_LINE[response.status_code], *[b"%b: %b\r\n" % header for header in headers], b"\r\n"]
+        self.transport.write(b"".join(lines) + (b"" if cycle.scope["method"] == "HEAD" else response.body))
+        return True
+
+    def on_message_begin(self) -> None:
+        """Count the requests that have begun."""
+        self._begun += 1
+        super().on_message_begin()
+
+    def on_message_complete(self) -> None:
+        """Count the requests that are complete."""
+        self._complete += 1
+        super().on_message_complete()
 
     def get_buffer(self, sizehint: int) -> bytearray:  # noqa: ARG002 - a method of asyncio
         """Return the place for received data."""
@@ -277,9 +307,18 @@ class _TimedConnection(HttpToolsProtocol, asyncio.BufferedProtocol):
         self.data_received(bytes(memoryview(_RECEIVED)[:nbytes]))
 
     def data_received(self, data: bytes) -> None:
-        """Stop the timeout at the end of the head of a request, and limit its length."""
-        before = self.cycle
+        """Stop the timeout at the end of the head of a request, and limit its length.
+
+        A request with the same bytes as the one before it has the same meaning, so it is not parsed again. The guard
+        checks it again.
+        """
+        if data == self._repeated and self._send_at_hand(self.cycle):
+            self._note_answer()
+            return
+        before, begun, between = self.cycle, self._begun, self._begun == self._complete
         super().data_received(data)
+        one = between and self._begun == self._complete == begun + 1
+        self._repeated = data if one and self._answers_again() else None
         if self.cycle is not before:
             self._head = 0
             if self._due is not None:
@@ -291,6 +330,11 @@ class _TimedConnection(HttpToolsProtocol, asyncio.BufferedProtocol):
                 self.send_400_response("the request is too long")
             elif self._due is None:
                 self._due = self.loop.call_later(_REQUEST_TIMEOUT_S, self.transport.abort)
+
+    def _answers_again(self) -> bool:
+        """Return whether the last request was answered at once and another one can follow it."""
+        open_still = self.cycle.keep_alive and not self.transport.is_closing() and not self.parser.should_upgrade()
+        return self.cycle.response_complete and open_still
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._due is not None:

@@ -573,20 +573,21 @@ def test_a_kept_document_does_not_pass_through_the_application(stage: Stage, mon
         with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
             first = answer()
             given = {"If-None-Match": first.headers["etag"]}
-            found = [first, answer(), answer("HEAD"), answer(**given), answer(Connection="close"), answer()]
+            same = [answer() for _ in range(4)]
+            found = [first, *same, answer("HEAD"), answer(**given), answer(Connection="close"), answer()]
             wrong = ({"Authorization": "Bearer x"}, {"Host": "evil.example"}, {"Origin": "http://evil.example"})
             return [*found, *(answer(**headers) for headers in wrong), answer("POST")]
 
-    first, again, head, known, last, new, *refused = in_a_server(stage, scene, TOKEN)
+    first, *same, head, known, last, new, unknown, host, site, post = in_a_server(stage, scene, TOKEN)
     assert (first.status, first.headers["content-type"]) == (200, "application/json")
     assert b'"schema"' in first.body
-    assert again == new == first
+    assert [*same, new] == [first] * 5
     assert head == replace(first, body=b"")
     assert (known.status, known.body, known.headers["etag"]) == (304, b"", first.headers["etag"])
     assert last == replace(first, headers=first.headers | {"connection": "close"})
-    assert [answer.status for answer in refused] == [401, 403, 403, 405]
+    assert [answer.status for answer in (unknown, host, site, post)] == [401, 403, 403, 405]
     assert passed == ["GET"]
-    for answer in (first, known, *refused):
+    for answer in (first, *same, known, unknown, host, site, post):
         assert {name.decode(): value.decode() for name, value in SECURITY_HEADERS}.items() <= answer.headers.items()
 
 
@@ -607,6 +608,39 @@ def test_several_requests_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch)
         return counts
 
     assert in_a_server(stage, scene) == [1, 2, 3001]
+
+
+def test_the_same_bytes_can_be_a_body(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data is the request before it again only if that was whole: here it is a body of five bytes and no request."""
+    monkeypatch.setattr(api, "_FRESH_S", 3600.0)
+    data = ASKS + b"Content-Length: 5\r\n\r\n"
+
+    def scene(port: int) -> list[bytes]:
+        with ExitStack() as stack:
+            one = connected(stack, port)
+            found = []
+            for given in (ASKS + b"\r\n", ASKS + b"\r\n", data, data):
+                one.sendall(given)
+                found.append(one.recv(1 << 20)[:12])
+            return [*found, ended(one)]
+
+    assert in_a_server(stage, scene) == [b"HTTP/1.1 200"] * 3 + [b"HTTP/1.1 400", b""]
+
+
+def test_a_connection_with_requests_is_not_idle() -> None:
+    """An idle connection is closed after its last answer, not after the one that started the timer."""
+    waits: list[float] = []
+    closed: list[bool] = []
+    one = server._TimedConnection.__new__(server._TimedConnection)
+    one.loop = SimpleNamespace(time=lambda: 100.0, call_later=lambda delay, _: waits.append(delay))  # type: ignore[assignment]
+    one.transport = SimpleNamespace(is_closing=lambda: False, close=lambda: closed.append(True))  # type: ignore[assignment]
+    one.timeout_keep_alive = 5
+    one._since = 97.0
+    one.timeout_keep_alive_handler()
+    assert (waits, closed) == ([2.0], [])
+    one._since = 95.0
+    one.timeout_keep_alive_handler()
+    assert (waits, closed) == ([2.0], [True])
 
 
 @pytest.mark.parametrize(
