@@ -468,8 +468,11 @@ class TournamentReader:
         return [(row.number, codecs.incident_of(row)) for row in self.database.rows(rows)]
 
     def _changes(self, *kinds: str) -> Select[Any]:
-        """Select events of these kinds, which have no game. The index of games and kinds contains them, too."""
-        mine = EVENTS.c.tournament == self.id, EVENTS.c.game.is_(None), EVENTS.c.kind.in_(kinds)
+        """Select events of these kinds, which have no game. The index of games and kinds contains them, too.
+
+        SQLite would choose the index of tournaments and positions and read the whole log, but not for an expression.
+        """
+        mine = EVENTS.c.tournament + 0 == self.id, EVENTS.c.game.is_(None), EVENTS.c.kind.in_(kinds)
         return select(EVENTS.c.kind, EVENTS.c.payload).where(*mine)
 
     def _gone(self, connection: Connection) -> set[str]:

@@ -12,6 +12,7 @@ import socket
 import stat
 import struct
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -216,6 +217,9 @@ def _events(connection: socket.socket, lines: Iterator[dict[str, Any]]) -> Itera
 MOST_CLIENTS = 64  # connections; far more than the commands and pages of one tester; limits the file descriptors
 MOST_LISTENERS = 48  # connections of subscribers; the others are for commands
 UNREAD_BYTES = 1 << 20  # a subscriber with more unread data is disconnected
+# Seconds for which events are collected. Spectators do not see the delay, and a match of fast engines, which has four
+# events per game, does not wake a thread here and one of every subscriber for each of them.
+_COLLECT_S = 0.05
 _FAREWELL_S = 0.5  # seconds to deliver the last answers at the end
 _LOOK_S = 1.0  # seconds between two checks for clients that do not finish their request
 _USAGE = 2  # exit code of errors.UsageRefused
@@ -265,6 +269,8 @@ class ControlServer:
         self.path = path
         self._clients: dict[asyncio.StreamWriter, _Client] = {}
         self._loop: LoopThread | None = None
+        self._events: deque[bytes] = deque()  # collected events
+        self._collects = False
 
     @property
     def listeners(self) -> int:
@@ -298,19 +304,13 @@ class ControlServer:
         self.close()
 
     def publish(self, event: Mapping[str, Any]) -> None:
-        """Send an event to every subscriber without waiting."""
+        """Send an event to every subscriber, together with the next ones, without waiting."""
         if self._loop is None:
             return
-        line = _encode_message(event)
-
-        def send() -> None:
-            for writer in [writer for writer, client in self._clients.items() if client.listens]:
-                if writer.transport.get_write_buffer_size() + len(line) > UNREAD_BYTES:
-                    self._drop(writer)
-                else:
-                    writer.write(line)
-
-        self._loop.post(send)
+        self._events.append(_encode_message(event))
+        if not self._collects:
+            self._collects = True
+            self._loop.post(self._send_events, _COLLECT_S)
 
     def _bind(self) -> socket.socket:
         trouble: OSError | None = None
@@ -345,6 +345,16 @@ class ControlServer:
 
     # All methods below run in the server's thread.
 
+    def _send_events(self) -> None:
+        self._collects = False  # before the events are taken, because other threads add some
+        lines = [self._events.popleft() for _ in range(len(self._events))]
+        for writer in [writer for writer, client in self._clients.items() if client.listens]:
+            for line in lines:
+                if writer.transport.get_write_buffer_size() + len(line) > UNREAD_BYTES:
+                    self._drop(writer)
+                    break
+                writer.write(line)
+
     async def _open(self, loop: LoopThread, listener: socket.socket) -> None:
         import asyncio
 
@@ -359,6 +369,7 @@ class ControlServer:
         import asyncio
 
         self._server.close()
+        self._send_events()
         end = time.monotonic() + _FAREWELL_S
         await asyncio.sleep(0)  # so that queued messages are sent
         while time.monotonic() < end and any(writer.transport.get_write_buffer_size() for writer in self._clients):

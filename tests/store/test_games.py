@@ -221,6 +221,14 @@ def test_the_index_is_used(store: Store, log: TournamentLog) -> None:
     assert "games_odds" in str(plan[0])
 
 
+def test_withdrawals_are_found_without_the_whole_log(store: Store, log: TournamentLog) -> None:
+    """Events without a game are read with the index of games and kinds, which has few of them."""
+    words = str(log._changes("withdrawn").compile(dialect=dialect(), compile_kwargs={"literal_binds": True}))
+    with store.database.reading() as connection:
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {words}").fetchall()
+    assert "events_game (game=? AND kind=?)" in str(plan[0])
+
+
 def test_the_index_holds_games_at_odds_alone(place: Address) -> None:
     """In both backends, the index only has the games at odds."""
     with Store.open(place) as store, store.database.reading() as connection:
