@@ -23,9 +23,7 @@ _FAILED_CODE, _BLOCKED_CODE, _INCIDENTS_CODE, _ENOUGH_CODE = 1, 4, 6, 8
 _PROGRESS_GAMES = 10  # games between two lines about the progress
 # Events of a tournament that are printed.
 _RESULTS = frozenset({"game", "finished"})
-_MESSAGES = frozenset(
-    {"started", "incident", "suspended", "withdrawn", "paused", "resumed", "disk-low", "trouble", "stopped"}
-)
+_MESSAGES = frozenset({"started", "incident", "resumed", "trouble", "stopped"})  # a "trouble" precedes other events
 
 
 def play_league(
@@ -77,7 +75,14 @@ def play_league(
     )
     again = quote_command("run", path, db=db)
     signals.last_line = f"stopped; {again} resumes it"
-    signals.act = lambda: run.stop(now=signals.is_hard())
+
+    def stop() -> None:
+        run.stop(now=signals.is_hard())
+        if not signals.is_hard():
+            wait = f"games in progress have {run.league.base.play.grace:g} s to finish"
+            tell(f"stopping: {wait}; Ctrl-C again stops at once")
+
+    signals.act = stop
     with signals.noting(), nonblocking_output(lambda: bool(signals)):
         try:
             code = _play(run, console, signals, quote_command("season", "next", path, db=db), again)
@@ -95,6 +100,9 @@ def _play(run: LeagueRun, console: Console, signals: SignalState, following: str
     if end is RunEnd.FINISHED:
         console.echo(f"the season has ended; {following} begins the next one")
         return 0
+    if end is RunEnd.BLOCKED:
+        withdraw = quote_command("withdraw", "-t", "TOURNAMENT", "ENGINE")
+        console.echo(f"repair the engine that cannot play, or withdraw it with {withdraw}")
     console.echo(f"the season has not ended; {again} resumes it")
     if signals:
         return signals.code

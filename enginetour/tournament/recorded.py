@@ -64,6 +64,7 @@ class RecordedRun:
     pgn: PgnFile
     suspended: Sequence[str] = ()
     playing = False
+    _scheduler: Scheduler | None = None
 
     def __init__(
         self, session: Session, trouble: Callable[[str], None], stops: Callable[[], bool], hurries: Callable[[], bool]
@@ -132,6 +133,7 @@ class RecordedRun:
         watcher = RunWatcher(self.progress, self._exports, screen, broadcast, events, outlook, *watchers)
 
         def begin(scheduler: Scheduler, editor: TournamentEditor) -> Sequence[AbstractContextManager[Any]]:
+            self._scheduler = scheduler
             ready(scheduler)
             controller = RunController(scheduler, limits, self._trouble, events.asked)
             inbox = RequestHandler(controller, editor, plan.config.play.grace, watcher)
@@ -206,6 +208,8 @@ class RecordedRun:
 
     def _publish_end(self, events: RunEvents, cause: str) -> None:
         """Publish the last event of a run: "stopped" if there is a cause, otherwise "finished"."""
+        if self._scheduler is not None:
+            self.progress.take(self._scheduler)  # a run without a screen does not update the remaining games
         done = self.progress.done
         if cause:
             text = f"stopped, {self.games_so_far()}: {cause}"

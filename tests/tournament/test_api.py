@@ -240,6 +240,16 @@ def test_a_run_is_stopped_from_another_thread_and_resumed(tmp_path: Path) -> Non
         assert [game.number for game in db.games()] == [1, 2, 3, 4, 5, 6]
 
 
+def test_the_last_event_of_a_run_without_a_screen(tmp_path: Path) -> None:
+    """The last event has the games that remain at the end of the run, not those at its start."""
+    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "games_per_pairing = 6", tc="depth=1")
+    seen: list[Mapping[str, object]] = []
+    et.run(et.Tournament.from_toml(path), on_event=seen.append, max_games=2)
+    (last,) = (event for event in seen if event["event"] == "stopped")
+    assert (last["games_done"], last["remaining"]) == (2, (4, 4))
+    assert "2 of 6 games" in str(last["text"])
+
+
 def test_one_game_without_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A game starts in the given position, and nothing is left in the directory."""
     monkeypatch.chdir(tmp_path)
