@@ -210,12 +210,17 @@ def next_season(
         ratings: prior ratings, for new engines that enter by rating.
 
     Raises:
-        ValueError: The rules have another number of divisions, there are too few engines, or ratings are missing.
+        ValueError: The rules have another number or order of divisions, there are too few engines, or ratings are
+            missing.
     """
     if len(rules.sizes) != len(season.divisions):
         was, now = len(season.divisions), len(rules.sizes)
         what = f"a league keeps its number of divisions (it was {was}, found {now})"
         raise ValueError(f"{what}. Hint: restore them, or give the league another name")
+    for place, name in enumerate(before.names if before else ()):
+        if name in rules.names and rules.names.index(name) != place:
+            what = f"{name} was division {place + 1} and is now division {rules.names.index(name) + 1}"
+            raise ValueError(f"{what}. Hint: restore the order of the divisions")
     known = _known(season, result)
     present = {*season.waiting, *(name for table in result.tables for name in table)}  # a place can be inherited
     heirs = {old: new for new, old in versions.items() if old in present and new in engines and new not in known}

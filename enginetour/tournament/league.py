@@ -199,7 +199,8 @@ def _next(league: League, store: Store, book: SeasonBook) -> Season:
     result = book.result()
     playing = {name for table in result.tables for name in table} | set(book.season.waiting)
     engines = [name for name in league.entrants if name in playing or name not in league.reserves]
-    known, suspended = _used(store, league.name)  # the latter do not come back under their names
+    known, suspended = _used(store, league.name)
+    gone = suspended | known.intersection(league.versions.values())  # they do not come back under their names
     for name, old in league.versions.items():
         if not known.intersection((name, old)):
             place = league.at("entrants", league.entrants[name][1], "replaces")
@@ -210,7 +211,7 @@ def _next(league: League, store: Store, book: SeasonBook) -> Season:
             league.section.rules(),
             book.season,
             result,
-            [name for name in engines if name in playing or name not in suspended],
+            [name for name in engines if name in playing or name not in gone],
             before=book.rules,
             versions=league.versions,
             ratings=league.ratings,

@@ -301,3 +301,5 @@ def test_faults() -> None:
         next_season(rules, season, result, [*"abcd", "n"], ratings={"n": 2000.0, "c": 1.0})
     with pytest.raises(ValueError, match=r"number of divisions \(it was 2, found 1\)"):
         next_season(Rules(("A",), (2,)), season, result, [*"abcd"])
+    with pytest.raises(ValueError, match=r"A was division 1 and is now division 2. Hint: restore the order"):
+        next_season(Rules(("B", "A"), (2, 2), (0,), (0,)), season, result, [*"abcd"], before=rules)

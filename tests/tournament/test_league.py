@@ -91,6 +91,8 @@ def test_a_new_version_inherits_the_rating(tmp_path: Path) -> None:
     events = events.where(ENGINES.c.name == "Zoe", RATING_EVENTS.c.system == "elo").order_by(RATING_EVENTS.c.position)
     first = book_of(tmp_path).store.database.scalar(events)
     assert first == pytest.approx(before["Ada"], abs=0.01) != 1500
+    tour(tmp_path, "season", "next", "league.toml")
+    assert "Ada" not in book_of(tmp_path).season.engines, "it is still in the file, but does not come back later"
 
 
 def test_check_shows_what_comes(tmp_path: Path) -> None:
