@@ -42,7 +42,7 @@ def division_rows(book: SeasonBook, stage: Stage) -> Iterator[dict[str, Any]]:
 def stage_state(stage: Stage) -> str:
     """Return the state of a tournament, such as ``finished`` or ``12 of 30 games``."""
     if stage.result is None:
-        return "not begun"
+        return "too few engines" if stage.is_idle else "not begun"
     return "finished" if stage.is_finished else format_games(stage.result.games, stage.result.remaining)
 
 
@@ -65,7 +65,7 @@ def playoff_text(stage: Stage) -> str:
 
 
 _MOVES = (
-    Column("engine", "engine", left=True, flexible=True),
+    Column("engine", "engine", left=True),
     Column("kind", "move", left=True),
     Column("source", "from", left=True),
     Column("target", "to", left=True),

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from sqlalchemy import func, insert, select
 
 from enginetour import __version__
-from enginetour.formats.base import Format
+from enginetour.formats.base import FEWEST, Format
 from enginetour.formats.league import Move, Rules, Season, SeasonResult, playoff_pairs
 from enginetour.model.errors import StoreRefused, UsageRefused, did_you_mean
 from enginetour.model.game import StandingsRow
@@ -178,6 +178,7 @@ class Stage:
             tournament has not decided yet are missing, and those of matches between divisions that have not begun.
         title: its name in the database.
         log: the tournament in the database; None before its first game.
+        is_idle: whether a qualifier has left too few engines for a game.
         read: returns the result of the log.
     """
 
@@ -187,6 +188,7 @@ class Stage:
     entrants: tuple[str, ...]
     title: str
     log: TournamentLog | None = None
+    is_idle: bool = False
     read: Callable[[TournamentLog], StageResult] = read_result
 
     @cached_property
@@ -197,7 +199,7 @@ class Stage:
     @property
     def is_finished(self) -> bool:
         """Return whether all its games have been played."""
-        return self.result is not None and self.result.is_finished
+        return self.is_idle if self.result is None else self.result.is_finished
 
     @property
     def standings(self) -> tuple[StandingsRow, ...]:
@@ -248,11 +250,11 @@ class SeasonBook:
         """The name of the league and the number of the season."""
         return f"{self.stored.league}, season {self.stored.number}"
 
-    def _stage(self, kind: Kind, label: str, number: int, entrants: tuple[str, ...]) -> Stage:
+    def _stage(self, kind: Kind, label: str, number: int, entrants: tuple[str, ...], *, is_idle: bool = False) -> Stage:
         log = self._log(label)
         if log is not None and kind in ("cross", "playoff"):  # as it began, even if a table has changed since
             entrants = tuple(entrant.name for entrant in log.entrants)
-        return Stage(kind, label, number, entrants, self._title(label), log, self._read)
+        return Stage(kind, label, number, entrants, self._title(label), log, is_idle, self._read)
 
     def _title(self, label: str) -> str:
         return stage_name(self.stored.league, self.stored.number, label)
@@ -280,9 +282,10 @@ class SeasonBook:
     @cached_property
     def divisions(self) -> tuple[Stage, ...]:
         """The tournaments of the divisions, from top to bottom."""
+        places = zip(self.rules.names, self.season.divisions, self.season.open, strict=True)
         return tuple(
-            self._stage("division", name, number, engines)
-            for number, (name, engines) in enumerate(zip(self.rules.names, self.season.divisions, strict=True))
+            self._stage("division", name, number, engines, is_idle=not is_open and len(engines) < FEWEST)
+            for number, (name, engines, is_open) in enumerate(places)
         )
 
     @cached_property

@@ -10,6 +10,7 @@ from enginetour.formats.league import Rules, SeasonResult, first_season, next_se
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Added, Entrant, GameVoided, Withdrawn
 from enginetour.model.task import EngineSpec
+from enginetour.reports.league import stage_state
 from enginetour.store.log import TournamentLog
 from enginetour.store.names import stage_name
 from enginetour.store.seasons import SeasonBook, newest_season, seasons_of, write_season
@@ -77,6 +78,26 @@ def test_divisions_that_have_begun_keep_their_engines(tmp_path: Path) -> None:
         play_on(qualifier, 100)
         assert [stage.entrants for stage in newest(store).divisions] == [*newest(store).season.divisions]
         assert [stage.label for stage in newest(store).playable()] == ["Premier", "First"]
+
+
+def test_a_qualifier_leaves_one_engine_for_a_division(tmp_path: Path) -> None:
+    """If so many engines left the qualifier that a division has one engine, the season ends without its games."""
+    rules = Rules(("Premier", "First"), (2, 2), (1,), (0,), entries=0)
+    with Store.open(tmp_path / "db") as store:
+        write_season(store, "Mini", 1, {"cross": {"engines": 1}}, rules, first_season(rules, EIGHT[:4], qualifier=True))
+        played(tmp_path / "db", EIGHT[:4], "Qualifier")
+        store.tournament("Mini S1 Qualifier").record_event(Withdrawn("Bea"))
+        for label in ("Premier", "Cross"):
+            (stage,) = newest(store).playable()
+            assert stage.label == label
+            entrants = stage.entrants or (newest(store).tables[0][-1], newest(store).tables[1][0])
+            played(tmp_path / "db", entrants, label)
+        book = newest(store)
+        assert book.playable() == []
+        assert [len(table) for table in book.tables] == [2, 1]
+        assert [stage_state(stage) for stage in book.divisions] == ["finished", "too few engines"]
+        after = next_season(rules, book.season, book.result(), EIGHT)
+        assert [len(division) for division in after.divisions] == [2, 2]
 
 
 def test_a_playoff_that_has_begun_counts_after_a_withdrawal(tmp_path: Path) -> None:
