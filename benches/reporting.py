@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from benches.measure import Settings, in_turn, line
+from enginetour.cli.options import without_collecting
 from enginetour.reports.review.write import write_report
 from tests.support.databases import play_on, reported_played
 
@@ -21,7 +22,7 @@ def reporting(settings: Settings) -> Iterator[str]:
     folder.mkdir()
     first = games - _MORE * settings.rounds
     store, log = reported_played(folder / "t.db", names, options={"games_per_pairing": 2}, most=first)
-    with store:
+    with store, without_collecting():  # as in the command
         write_report(log, folder / "report")
         _, more, same, scratch = in_turn(
             settings.rounds,
