@@ -333,7 +333,7 @@ class League:
         for name in stage.entrants:
             if name not in self.entrants:
                 what = f"{name!r} plays in season {season} but is not an entrant{suggest(name, self.entrants)}"
-                step = "add it again; engines leave a league at the end of a season"
+                step = "add it to the file; engines leave a league at the end of a season"
                 raise InputRefused(what, place=str(self.path), step=step)
         found = [(self._entering(name), self.entrants[name][1]) for name in stage.entrants]
         if stage.kind == "division":
