@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from html import escape
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 from unicodedata import bidirectional
@@ -357,6 +356,8 @@ def _row(cells: Iterable[str]) -> str:
 
 def _text(value: str) -> str:
     """Escape a text, and isolate right-to-left text from its surroundings."""
+    from html import escape  # imported here: the table of all named characters takes 2 ms, and most tables are text
+
     text = escape(safe_text(value))
     return f"<bdi>{text}</bdi>" if any(bidirectional(char) in ("R", "AL") for char in text) else text
 
