@@ -43,13 +43,14 @@ from enginetour.web import API_PREFIX, schemas
 from enginetour.web.hub import TournamentHub
 from enginetour.web.live import Listener
 from enginetour.web.pages import DatabaseReader, StandingsCache
+from enginetour.web.server import ReadyResponse
 
 _JSON, _PGN, _EVENTS = "application/json", "application/x-chess-pgn; charset=utf-8", "text/event-stream"
 _Document = Mapping[str, object] | Sequence[object] | str
 _Make = Callable[[Store, StandingsCache], _Document]
 _Stream = Callable[[set[Listener], Callable[[Listener], None]], Response]
 
-_FRESH_S = 0.2  # seconds for which a position of the event log is used again, so that 1,000 requests read it 5 times
+_FRESH_S = 0.5  # seconds for which a position of the event log is used again, so that 1,000 requests read it twice
 _RENEWAL_S = 1.0  # seconds for which a document is still used while the next one is made
 # Largest share of one processor for one document, so that a client that asks again and again slows no game.
 _SHARE = 0.02
@@ -87,11 +88,11 @@ class _Kept:
 
     tag: str
     body: bytes
-    answers: tuple[Response, Response]
+    answers: tuple[ReadyResponse, ReadyResponse]
     until: float
     renew: Callable[[], Awaitable[_Kept]] | None
 
-    def answer(self, scope: Scope) -> Response:
+    def answer(self, scope: Scope) -> ReadyResponse:
         """Return the document, or status 304 if the client has it."""
         return self.answers[_has(scope, self.tag)]
 
@@ -136,7 +137,7 @@ class Api:
                 answer = (await kept.renew()).answer(scope)
         await (answer or self.app)(scope, receive, send)
 
-    def at_hand(self, scope: Scope) -> Response | None:
+    def at_hand(self, scope: Scope) -> ReadyResponse | None:
         """Return the answer if its document can be used without reading the database."""
         kept = self._kept_for(scope)
         return None if kept is None or asyncio.get_running_loop().time() >= kept.until else kept.answer(scope)
@@ -539,14 +540,14 @@ def _printable(name: str) -> str:
 
 def _has(scope: Scope, tag: str) -> bool:
     """Return whether the client has the document with this tag."""
-    wanted = f'"{tag}"'.encode("latin-1")
-    return any(wanted in value for name, value in scope["headers"] if name == b"if-none-match")
+    given = [value for name, value in scope["headers"] if name == b"if-none-match"]
+    return bool(given) and any(f'"{tag}"'.encode("latin-1") in value for value in given)
 
 
-def _answers(tag: str, body: bytes, media: str) -> tuple[Response, Response]:
+def _answers(tag: str, body: bytes, media: str) -> tuple[ReadyResponse, ReadyResponse]:
     """Return the answers with a document: the whole document, and status 304 for a client that has it."""
     headers = {"cache-control": "no-cache", "etag": f'"{tag}"'}
-    return Response(body, headers=headers, media_type=media), Response(status_code=304, headers=headers)
+    return ReadyResponse(body, headers=headers, media_type=media), ReadyResponse(status_code=304, headers=headers)
 
 
 def _untagged(value: Mapping[str, object]) -> Response:

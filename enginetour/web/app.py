@@ -35,6 +35,7 @@ from enginetour.web import API_PREFIX
 from enginetour.web.hub import TournamentHub
 from enginetour.web.live import UPDATE_INTERVAL_S, Listener
 from enginetour.web.pages import DatabaseReader
+from enginetour.web.server import ReadyResponse
 
 if TYPE_CHECKING:
     from enginetour.web.api import Api
@@ -115,7 +116,7 @@ class Application:
         else:
             await self._pages(scope, receive, send)
 
-    def at_hand(self, scope: Scope) -> Response | None:
+    def at_hand(self, scope: Scope) -> ReadyResponse | None:
         """Return the answer to a request if it does not have to be made."""
         return self._api.at_hand(scope)
 
@@ -173,7 +174,7 @@ class _LazyApi:
         assert self._api is not None
         await self._api(scope, receive, send)
 
-    def at_hand(self, scope: Scope) -> Response | None:
+    def at_hand(self, scope: Scope) -> ReadyResponse | None:
         return None if self._api is None else self._api.at_hand(scope)
 
     def _make(self) -> None:

@@ -13,7 +13,9 @@ import hmac
 import ipaddress
 import re
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from types import FrameType
@@ -33,7 +35,7 @@ from enginetour.web.hub import TournamentHub
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _COOKIE = "enginetour"
 _HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<six>[0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")  # RFC 9110, 7.2
-_CHECKED = (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"authorization", b"cookie")
+_CHECKED = frozenset((b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"authorization", b"cookie"))
 MIN_TOKEN_LENGTH = 16  # characters; they have at least 80 bits in a token made by `--token new`
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -48,6 +50,23 @@ SECURITY_HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 )
+
+
+class ReadyResponse(Response):
+    """A response that can be sent in one piece.
+
+    `lines` are its headers and the security headers, as in HTTP/1.1.
+    """
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        """Set the headers. The class of starlette calls this."""
+        super().init_headers(headers)
+        self.lines = header_lines([*self.raw_headers, *SECURITY_HEADERS])
+
+
+def header_lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Return headers as they are sent."""
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
 class _RequestRefused(Exception):
@@ -75,7 +94,7 @@ class RequestGuard:
         hosts: Iterable[str],
         token: str,
         failed: Callable[[Exception], None],
-        at_hand: Callable[[Scope], Response | None] = lambda _: None,
+        at_hand: Callable[[Scope], ReadyResponse | None] = lambda _: None,
     ) -> None:
         self._app, self._at_hand = app, at_hand
         self._hosts = _LOOPBACK | {host.lower() for host in hosts}
@@ -111,8 +130,8 @@ class RequestGuard:
                 answer = _RequestRefused(HTTPStatus.INTERNAL_SERVER_ERROR, text).answer()
                 await answer(scope, receive, guarded)
 
-    def at_hand(self, scope: Scope) -> Response | None:
-        """Return the answer to an allowed request without the security headers, if it does not have to be made."""
+    def at_hand(self, scope: Scope) -> ReadyResponse | None:
+        """Return the answer to an allowed request, if it does not have to be made."""
         try:
             self._check(scope)
             return self._at_hand(scope)
@@ -122,9 +141,9 @@ class RequestGuard:
     def _check(self, scope: Scope) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             raise _RequestRefused(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are allowed", allow="GET, HEAD")
-        headers: dict[bytes, list[str]] = {name: [] for name in _CHECKED}
+        headers: dict[bytes, list[str]] = defaultdict(list)
         for name, value in scope["headers"]:
-            if (name := name.lower()) in headers:
+            if (name := name.lower()) in _CHECKED:
                 headers[name].append(value.decode("latin-1"))
         hosts = headers[b"host"]
         if len(hosts) != 1 or not self._is_known(_host_of(hosts[0]), scope):
@@ -172,6 +191,7 @@ class RequestGuard:
         )
 
 
+@lru_cache(maxsize=64)
 def _host_of(header: str) -> str:
     """Return the name in a Host header in lower case, without the port, or "" if the header is not valid."""
     found = _HOST.fullmatch(header)
@@ -282,10 +302,9 @@ class _TimedConnection(HttpToolsProtocol, asyncio.BufferedProtocol):
         response = self.app.at_hand(cycle.scope)  # type: ignore[arg-type]
         if response is None:
             return False
-        headers = [*self.server_state.default_headers, *response.raw_headers, *SECURITY_HEADERS]
-        headers += () if cycle.keep_alive else ((b"connection", b"close"),)
-        lines = [STATUS_LINE[response.status_code], *[b"%b: %b\r\n" % header for header in headers], b"\r\n"]
-        self.transport.write(b"".join(lines) + (b"" if cycle.scope["method"] == "HEAD" else response.body))
+        lines = STATUS_LINE[response.status_code] + header_lines(self.server_state.default_headers) + response.lines
+        end = b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n"
+        self.transport.write(lines + end + (b"" if cycle.scope["method"] == "HEAD" else bytes(response.body)))
         return True
 
     def on_message_begin(self) -> None:
