@@ -1,19 +1,21 @@
 """`python -m benches serve`: games per second of a match while `enginetour serve` answers requests for its standings.
 
-One match of free engines is played. In each round, its games are counted for some seconds
+One match of free engines is played. In each round, its games are counted in turns of some seconds
 
 * alone: without a server,
-* with a server that follows the match without requests,
-* with a client that sends requests to a program that does almost nothing for them and sends the same answer,
-* with the same client and `enginetour serve`.
+* idle server: with a server that follows the match without requests,
+* control: with a client that sends requests to a program that does almost nothing for them and sends the same answer,
+* requests: with the same client and `enginetour serve`.
 
-Match, server and client are sessions of their own, as in several terminals. The third case shows the cost of the
-client, which is usually on another machine. CPU times are those of all threads of a process, from the kernel.
+The first case is measured before and after the others, which alternate. Match, server and client are sessions of their
+own, as in several terminals. The control shows the cost of the client, which is usually on another machine. CPU times
+are those of all threads of a process, from the kernel, in parts of one processor.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import signal
 import sqlite3
@@ -21,10 +23,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -37,20 +38,29 @@ PATH = "/api/v1/tournaments/bout/standings"
 REQUEST = f"GET {PATH} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\nUser-Agent: benches\r\n\r\n"
 TC = "60+1"  # a clock that free engines never use up
 GAMES = 100_000  # of the match, which is stopped before
+TURNS = 3  # of the cases with a server in each round
 SETTLE_S = 0.3  # seconds from a change until games are counted
-ALONE, IDLE, CONTROL, SERVED = "alone", "idle server", "requests, control", "requests, enginetour"
+CASES = ALONE, IDLE, CONTROL, SERVED = "alone", "idle server", "control", "requests"
 
 
-@dataclass(frozen=True)
-class Window:
-    """Seconds since 1970 in which games are counted, and figures of the client and the server in this time."""
+@dataclass
+class Figures:
+    """Sums of the turns of one case in one round."""
 
-    begun: float
-    ended: float
+    spans: list[tuple[float, float]] = field(default_factory=list)  # seconds since 1970 in which games are counted
     answers: int = 0
     left_out: int = 0
     client_s: float = 0.0
     server_s: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Length of all turns."""
+        return sum(ended - begun for begun, ended in self.spans)
+
+    def games(self, ends: Sequence[float]) -> float:
+        """Games per second that ended in the turns."""
+        return sum(begun <= end < ended for begun, ended in self.spans for end in ends) / self.seconds
 
 
 def main(args: Sequence[str]) -> None:
@@ -59,7 +69,7 @@ def main(args: Sequence[str]) -> None:
         prog="python -m benches serve", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=8, help="rounds (default %(default)s)")
-    parser.add_argument("--seconds", type=float, default=4.0, help="seconds of each case (default %(default)s)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="seconds of each turn (default %(default)s)")
     parser.add_argument("--rate", type=float, default=1000.0, help="requests per second (default %(default)s)")
     parser.add_argument("--connections", type=int, default=10, help="connections of the client (default %(default)s)")
     parser.add_argument("--slots", type=int, default=2, help="concurrent games (default %(default)s)")
@@ -76,73 +86,79 @@ def main(args: Sequence[str]) -> None:
 
 def measured(given: argparse.Namespace, folder: Path, load: str) -> Iterator[str]:
     """Play the match and yield the results as lines."""
-    windows: dict[str, list[Window]] = defaultdict(list)
+    rounds: list[dict[str, Figures]] = []
 
-    def count(case: str, pid: int = 0, port: int = 0) -> None:
-        windows[case].append(_counted(given, load, pid, port))
+    def turn(case: str, pid: int = 0, port: int = 0) -> None:
+        _take_turn(rounds[-1][case], given, load, pid, port)
 
     with _match(folder, free.build(folder), given.slots):
         for _ in range(given.rounds):
-            count(ALONE)
+            rounds.append({case: Figures() for case in CASES})
+            turn(ALONE)
             with _server(folder) as (pid, port, answer):
-                count(IDLE, pid)
-                with _control(load, answer) as (other, elsewhere):
-                    count(CONTROL, other, elsewhere)
-                count(SERVED, pid, port)
+                for _ in range(TURNS):
+                    turn(IDLE, pid)
+                    with _control(load, answer) as (other, elsewhere):
+                        turn(CONTROL, other, elsewhere)
+                    turn(SERVED, pid, port)
+            turn(ALONE)
     with closing(sqlite3.connect(folder / "results" / "enginetour.db")) as database:
         ends = [ended for (ended,) in database.execute("SELECT ended_unix FROM games")]
     yield (
-        f"free engines, {given.slots} concurrent games, {given.rounds} rounds of {given.seconds:g} s, "
+        f"free engines, {given.slots} concurrent games, {given.rounds} rounds with turns of {given.seconds:g} s, "
         f"{given.rate:,.0f} requests/s, answers of {len(answer):,} bytes"
     )
-    yield from _lines(windows, ends)
+    yield from _lines(rounds, ends)
 
 
-def _lines(windows: dict[str, list[Window]], ends: Sequence[float]) -> Iterator[str]:
-    def figures(case: str, of: Callable[[Window], float]) -> list[float]:
-        return [of(one) for one in windows[case]]
+def _lines(rounds: Sequence[dict[str, Figures]], ends: Sequence[float]) -> Iterator[str]:
+    def figures(case: str, of: Callable[[Figures], float]) -> list[float]:
+        return [of(one[case]) for one in rounds]
 
-    def rate(one: Window) -> float:
-        return sum(one.begun <= ended < one.ended for ended in ends) / (one.ended - one.begun)
+    def share(one: Figures) -> float:
+        return one.server_s / one.seconds
 
-    first = figures(ALONE, rate)
-    for case in windows:
-        yield alone(f"{case}, games", figures(case, rate), show=lambda value: f"{value:.1f}/s")
-    for case in (IDLE, CONTROL, SERVED):
-        ratios = [mine / base for mine, base in zip(figures(case, rate), first, strict=True)]
-        yield alone(f"{case}, games relative to alone", ratios, show=lambda value: f"{value:.3f} x")
-    for case in (CONTROL, SERVED):
-        answers = figures(case, lambda one: one.answers / (one.ended - one.begun))
-        yield alone(f"{case}, answers", answers, show=lambda value: f"{value:,.0f}/s")
-        yield alone(f"{case}, left out", figures(case, lambda one: one.left_out), show=lambda value: f"{value:,.0f}")
-    yield alone(f"{IDLE}, CPU of the server", figures(IDLE, _share), show="{:.2%}".format)
-    for case in (CONTROL, SERVED):
-        yield alone(f"{case}, CPU of the server", figures(case, _share), show="{:.2%}".format)
+    rates = {case: figures(case, lambda one: one.games(ends)) for case in CASES}
+    for case in CASES:
+        yield alone(f"{case}, games", rates[case], show="{:.1f}/s".format)
+    for case in CASES[1:]:
+        ratios = [mine / base for mine, base in zip(rates[case], rates[ALONE], strict=True)]
+        yield alone(f"{case}, games relative to {ALONE}", ratios, show="{:.3f} x".format)
+    for case in CASES[2:]:
+        yield alone(f"{case}, answers", figures(case, lambda one: one.answers / one.seconds), show="{:,.0f}/s".format)
+        yield alone(f"{case}, left out", figures(case, lambda one: one.left_out), show="{:,.0f}".format)
+    for case in CASES[1:]:
+        yield alone(f"{case}, CPU of the server", figures(case, share), show="{:.2%}".format)
+    for case in CASES[2:]:
         mine = figures(case, lambda one: one.server_s / one.answers * 1e6)
         yield alone(f"{case}, CPU of the server per answer", mine, show="{:.1f} us".format)
         theirs = figures(case, lambda one: one.client_s / one.answers * 1e6)
         yield alone(f"{case}, CPU of the client per answer", theirs, show="{:.1f} us".format)
+        both = figures(case, lambda one: (one.server_s + one.client_s) / one.seconds / len(os.sched_getaffinity(0)))
+        yield alone(f"{case}, CPU of both, of all processors", both, show="{:.2%}".format)
 
 
-def _share(one: Window) -> float:
-    return one.server_s / (one.ended - one.begun)
-
-
-def _counted(given: argparse.Namespace, load: str, pid: int, port: int) -> Window:
-    """Wait for the end of a case. Requests are sent if `port` is not 0."""
-    if not port:
-        time.sleep(SETTLE_S)
-        before, begun = _cpu(pid), time.time()
-        time.sleep(given.seconds)
-        return Window(begun, time.time(), server_s=_cpu(pid) - before)
+def _take_turn(figures: Figures, given: argparse.Namespace, load: str, pid: int, port: int) -> None:
+    """Add the figures of one turn. Requests are sent if `port` is not 0."""
     words = [load, "client", str(port), str(given.connections), str(given.rate)]
-    for seconds in (SETTLE_S, given.seconds):
-        before, begun = _cpu(pid), time.time()
-        said = subprocess.run(
-            [*words, str(seconds)], input=REQUEST, text=True, stdout=subprocess.PIPE, check=True, start_new_session=True
-        ).stdout.split()
-        window = Window(begun, time.time(), int(said[0]), int(said[1]), float(said[2]), _cpu(pid) - before)
-    return window
+    if port:
+        subprocess.run([*words, str(SETTLE_S)], input=REQUEST, text=True, stdout=subprocess.DEVNULL, check=True)
+    else:
+        time.sleep(SETTLE_S)
+    before, begun = _cpu(pid), time.time()
+    if port:
+        words.append(str(given.seconds))
+        done = subprocess.run(
+            words, input=REQUEST, text=True, stdout=subprocess.PIPE, check=True, start_new_session=True
+        )
+        answers, left_out, client_s = done.stdout.split()
+        figures.answers += int(answers)
+        figures.left_out += int(left_out)
+        figures.client_s += float(client_s)
+    else:
+        time.sleep(given.seconds)
+    figures.spans.append((begun, time.time()))
+    figures.server_s += _cpu(pid) - before
 
 
 def _cpu(pid: int) -> float:

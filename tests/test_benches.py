@@ -70,6 +70,16 @@ def test_open_pages_are_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.night
+def test_a_server_with_requests_is_measured(tmp_path: Path) -> None:
+    """Games per second are measured without a server, with an idle one, and with requests to a control and to it."""
+    lines = said(tmp_path, "serve --rounds 1 --seconds 0.5")
+    for case in ("alone", "idle server", "control", "requests"):
+        assert any(line.startswith(f"{case}, games  ") for line in lines), lines
+    assert sum(line.split(", ")[-1].startswith("games relative to alone") for line in lines) == 3
+    assert sum("CPU of the server per answer" in line for line in lines) == 2
+
+
+@pytest.mark.night
 def test_a_simulated_cluster_is_measured(tmp_path: Path) -> None:
     """The benchmark of clusters prints all its values for every system."""
     for system in ("gauntlet", "roundrobin", "bubble", "swiss"):
