@@ -3,9 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from sqlalchemy.orm import decl_base
 from sqlmodel import Session, select
 
 from enginetour.model.errors import StorageFailed, UsageRefused
@@ -25,7 +23,6 @@ from enginetour.store.tables import NoteRow as Note
 from enginetour.store.tables import PairCountRow as PairCount
 from enginetour.store.tables import RatingEventRow as RatingEvent
 from enginetour.store.tables import RatingRevisionRow as RatingRevision
-from enginetour.store.tables import Row
 from enginetour.store.tables import TournamentRow as Tournament
 
 __all__ = [
@@ -48,12 +45,6 @@ __all__ = [
     "Tournament",
     "select",
 ]
-
-# Map the rows for sessions. `Row` prevents this for commands, which do not use sessions.
-_deferred: Any = getattr(decl_base, "_DeferredDeclarativeConfig", None)  # SQLAlchemy 2.1
-_deferred = _deferred or getattr(decl_base, "_DeferredMapperConfig")  # noqa: B009 - SQLAlchemy 2.0
-for _one in _deferred.classes_for_base(Row):
-    _one.map()
 
 
 @contextmanager

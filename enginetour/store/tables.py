@@ -21,7 +21,6 @@ from sqlalchemy import (
     literal_column,
     select,
 )
-from sqlalchemy.ext.declarative import DeferredReflection
 from sqlmodel import Field, SQLModel
 from sqlmodel.sql.sqltypes import AutoString
 
@@ -49,12 +48,8 @@ PARTIAL = "where"  # key of a partial index's condition in its `info`; `migratio
 _STORED: dict[Any, Any] = {Integer: WHOLE, AutoString: WORDS}
 
 
-class Row(DeferredReflection, SQLModel):
-    """Base class of all rows. Rows from the database are not validated: see `read` and `model_construct`.
-
-    `DeferredReflection` only prevents that SQLAlchemy maps the classes for its sessions, which are not used. Mapping
-    takes a quarter of the time to import this module (measured).
-    """
+class Row(SQLModel):
+    """Base class of all rows. Rows from the database are not validated: see `read` and `model_construct`."""
 
     model_config = {"frozen": True, "defer_build": True, "revalidate_instances": "always", "strict": True}
     __table__: ClassVar[Table]
