@@ -356,7 +356,7 @@ def _row(cells: Iterable[str]) -> str:
 
 def _text(value: str) -> str:
     """Escape a text, and isolate right-to-left text from its surroundings."""
-    from html import escape  # imported here: the table of all named characters takes 2 ms, and most tables are text
+    from html import escape  # imported here: it loads a table of all named characters, and most tables are text
 
     text = escape(safe_text(value))
     return f"<bdi>{text}</bdi>" if any(bidirectional(char) in ("R", "AL") for char in text) else text
