@@ -87,7 +87,7 @@ def site(league: str | None, db: Address | None, output: Path | None, url: str) 
 
     if url and not url.startswith(("http://", "https://")):
         raise UsageRefused(f"{url!r} is not a valid URL", place="--url", step="begin it with https://")
-    with open_store(db) as store:
+    with without_collecting(), open_store(db) as store:
         name, place = league_of(store, league), store.database.path
         results = results_of(config_home(), place.resolve() if isinstance(place, Path) else place)
         base = f"{url.rstrip('/')}/" if url else ""

@@ -26,7 +26,7 @@ from enginetour.store.tournaments import Store
 
 # What is known about each tournament. It only changes with its log, so a site keeps it for the next time.
 
-_SIMULATIONS = 100  # of a forecast; all of them take 0.1 s for a round robin, of which only sums are simulated
+_SIMULATIONS = 50  # of a forecast: the site of a large league shall be written within 3 s after each hundred games
 _SIMULATED = 20_000  # games; if they are simulated one by one, all simulations together play at most this number
 
 
