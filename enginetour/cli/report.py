@@ -162,7 +162,7 @@ def serve(db: Address | None, host: str, port: int, token: str | None, names: tu
         failed = _failure_reporter()
         hub = TournamentHub(reader, lambda text: echo(text, err=True), failed)
         app = create_app(hub, reader)
-        guard = server.RequestGuard(app, hosts=(host, *names), token=token, failed=failed, at_hand=app.at_hand)
+        guard = server.RequestGuard(app, hosts=(host, *names), token=token, failed=failed)
         shown = f"[{host}]" if ":" in host else host
         echo(f"database {database}")
         echo(f"http://{shown}:{listener.getsockname()[1]}/{f'?token={made}' if made else ''}   (stop with Ctrl-C)")

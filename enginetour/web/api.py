@@ -43,7 +43,6 @@ from enginetour.web import API_PREFIX, schemas
 from enginetour.web.hub import TournamentHub
 from enginetour.web.live import Listener
 from enginetour.web.pages import DatabaseReader, StandingsCache
-from enginetour.web.server import ReadyResponse
 
 _JSON, _PGN, _EVENTS = "application/json", "application/x-chess-pgn; charset=utf-8", "text/event-stream"
 _Document = Mapping[str, object] | Sequence[object] | str
@@ -88,11 +87,11 @@ class _Kept:
 
     tag: str
     body: bytes
-    answers: tuple[ReadyResponse, ReadyResponse]
+    answers: tuple[Response, Response]
     until: float
     renew: Callable[[], Awaitable[_Kept]] | None
 
-    def answer(self, scope: Scope) -> ReadyResponse:
+    def answer(self, scope: Scope) -> Response:
         """Return the document, or status 304 if the client has it."""
         return self.answers[_has(scope, self.tag)]
 
@@ -136,11 +135,6 @@ class Api:
             with suppress(TourError, HTTPException):  # the path gives an answer to it
                 answer = (await kept.renew()).answer(scope)
         await (answer or self.app)(scope, receive, send)
-
-    def at_hand(self, scope: Scope) -> ReadyResponse | None:
-        """Return the answer if its document can be used without reading the database."""
-        kept = self._kept_for(scope)
-        return None if kept is None or asyncio.get_running_loop().time() >= kept.until else kept.answer(scope)
 
     def _kept_for(self, scope: Scope) -> _Kept | None:
         """Return the kept document that is the whole answer to a request."""
@@ -544,10 +538,10 @@ def _has(scope: Scope, tag: str) -> bool:
     return bool(given) and any(f'"{tag}"'.encode("latin-1") in value for value in given)
 
 
-def _answers(tag: str, body: bytes, media: str) -> tuple[ReadyResponse, ReadyResponse]:
+def _answers(tag: str, body: bytes, media: str) -> tuple[Response, Response]:
     """Return the answers with a document: the whole document, and status 304 for a client that has it."""
     headers = {"cache-control": "no-cache", "etag": f'"{tag}"'}
-    return ReadyResponse(body, headers=headers, media_type=media), ReadyResponse(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type=media), Response(status_code=304, headers=headers)
 
 
 def _untagged(value: Mapping[str, object]) -> Response:

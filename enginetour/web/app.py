@@ -19,7 +19,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -35,12 +34,8 @@ from enginetour.web import API_PREFIX
 from enginetour.web.hub import TournamentHub
 from enginetour.web.live import UPDATE_INTERVAL_S, Listener
 from enginetour.web.pages import DatabaseReader
-from enginetour.web.server import ReadyResponse
 
-if TYPE_CHECKING:
-    from enginetour.web.api import Api
-
-# The only files that are served: bundled style sheets and scripts.
+# The only files that are served: bundled style sheets and scripts, and the pieces of python-chess.
 
 _MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 _LIVE_ASSETS = ("live.css", "events.js", "live.js", "tournaments.js")
@@ -98,31 +93,12 @@ async def _gone(receive: Receive, listener: Listener) -> None:
     listener.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Application:
-    """The pages, and the HTTP interface below `/api/v1`.
+def create_app(hub: TournamentHub, reader: DatabaseReader) -> ASGIApp:
+    """Return the application: the pages, and the HTTP interface below `/api/v1`.
 
-    Requests to the HTTP interface do not pass through the application of the pages, which would take a third of the
-    time of a request.
+    It opens the hub at its start, and closes the reader at its end. Requests to the HTTP interface do not pass through
+    the application of the pages, which would take a third of the time of a request.
     """
-
-    _pages: ASGIApp
-    _api: _LazyApi
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] == "http" and scope["path"].startswith(f"{API_PREFIX}/"):
-            await self._api({**scope, "root_path": API_PREFIX}, receive, send)
-        else:
-            await self._pages(scope, receive, send)
-
-    def at_hand(self, scope: Scope) -> ReadyResponse | None:
-        """Return the answer to a request if it does not have to be made."""
-        return self._api.at_hand(scope)
-
-
-def create_app(hub: TournamentHub, reader: DatabaseReader) -> Application:
-    """Return the application. It opens the hub at its start, and closes the reader at its end."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -134,6 +110,7 @@ def create_app(hub: TournamentHub, reader: DatabaseReader) -> Application:
             reader.close()
 
     site = _Site(hub, reader)
+    api = _LazyApi(hub, reader, site.stream)
     pages = Starlette(
         routes=[
             Route("/", site.index),
@@ -151,7 +128,13 @@ def create_app(hub: TournamentHub, reader: DatabaseReader) -> Application:
         lifespan=lifespan,
     )
 
-    return Application(pages, _LazyApi(hub, reader, site.stream))
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith(f"{API_PREFIX}/"):
+            await api({**scope, "root_path": API_PREFIX}, receive, send)
+        else:
+            await pages(scope, receive, send)
+
+    return app
 
 
 class _LazyApi:
@@ -164,23 +147,17 @@ class _LazyApi:
         stream: Callable[[set[Listener], Callable[[Listener], None]], Response],
     ) -> None:
         self._parts = hub, reader, stream
-        self._task: asyncio.Task[None] | None = None
-        self._api: Api | None = None
+        self._app: asyncio.Task[ASGIApp] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._task is None:
-            self._task = asyncio.create_task(asyncio.to_thread(self._make))
-        await asyncio.shield(self._task)
-        assert self._api is not None
-        await self._api(scope, receive, send)
+        if self._app is None:
+            self._app = asyncio.create_task(asyncio.to_thread(self._make))
+        await (await asyncio.shield(self._app))(scope, receive, send)
 
-    def at_hand(self, scope: Scope) -> ReadyResponse | None:
-        return None if self._api is None else self._api.at_hand(scope)
-
-    def _make(self) -> None:
+    def _make(self) -> ASGIApp:
         from enginetour.web.api import Api
 
-        self._api = Api(*self._parts)
+        return Api(*self._parts)
 
 
 @dataclass(frozen=True, slots=True)

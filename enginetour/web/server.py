@@ -13,19 +13,16 @@ import hmac
 import ipaddress
 import re
 import socket
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from types import FrameType
-from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import uvicorn
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from enginetour.model.errors import UsageRefused
 from enginetour.web.hub import TournamentHub
@@ -35,7 +32,7 @@ from enginetour.web.hub import TournamentHub
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _COOKIE = "enginetour"
 _HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<six>[0-9A-Fa-f:.]+)\])(?::[0-9]{1,5})?")  # RFC 9110, 7.2
-_CHECKED = frozenset((b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"authorization", b"cookie"))
+_CHECKED = (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"authorization", b"cookie")
 MIN_TOKEN_LENGTH = 16  # characters; they have at least 80 bits in a token made by `--token new`
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -52,23 +49,6 @@ SECURITY_HEADERS = (
 )
 
 
-class ReadyResponse(Response):
-    """A response that can be sent in one piece.
-
-    `lines` are its headers and the security headers, as in HTTP/1.1.
-    """
-
-    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
-        """Set the headers. The class of starlette calls this."""
-        super().init_headers(headers)
-        self.lines = header_lines([*self.raw_headers, *SECURITY_HEADERS])
-
-
-def header_lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Return headers as they are sent."""
-    return b"".join([b"%b: %b\r\n" % header for header in headers])
-
-
 class _RequestRefused(Exception):
     """An answer instead of a page: status, sentence and additional headers."""
 
@@ -83,20 +63,11 @@ class _RequestRefused(Exception):
 class RequestGuard:
     """An ASGI application that checks requests to another application.
 
-    `hosts` are additional host names; upper and lower case are the same. `at_hand` returns the answer of the other
-    application to a request if it does not have to wait for it.
+    `hosts` are additional host names; upper and lower case are the same.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        hosts: Iterable[str],
-        token: str,
-        failed: Callable[[Exception], None],
-        at_hand: Callable[[Scope], ReadyResponse | None] = lambda _: None,
-    ) -> None:
-        self._app, self._at_hand = app, at_hand
+    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], token: str, failed: Callable[[Exception], None]) -> None:
+        self._app = app
         self._hosts = _LOOPBACK | {host.lower() for host in hosts}
         self._token = token
         self._cookie = hmac.new(token.encode(), b"the live page of enginetour", hashlib.sha256).hexdigest()
@@ -130,20 +101,12 @@ class RequestGuard:
                 answer = _RequestRefused(HTTPStatus.INTERNAL_SERVER_ERROR, text).answer()
                 await answer(scope, receive, guarded)
 
-    def at_hand(self, scope: Scope) -> ReadyResponse | None:
-        """Return the answer to an allowed request, if it does not have to be made."""
-        try:
-            self._check(scope)
-            return self._at_hand(scope)
-        except Exception:  # the application gets the same request and answers it
-            return None
-
     def _check(self, scope: Scope) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             raise _RequestRefused(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are allowed", allow="GET, HEAD")
-        headers: dict[bytes, list[str]] = defaultdict(list)
+        headers: dict[bytes, list[str]] = {name: [] for name in _CHECKED}
         for name, value in scope["headers"]:
-            if (name := name.lower()) in _CHECKED:
+            if (name := name.lower()) in headers:
                 headers[name].append(value.decode("latin-1"))
         hosts = headers[b"host"]
         if len(hosts) != 1 or not self._is_known(_host_of(hosts[0]), scope):
@@ -191,7 +154,6 @@ class RequestGuard:
         )
 
 
-@lru_cache(maxsize=64)
 def _host_of(header: str) -> str:
     """Return the name in a Host header in lower case, without the port, or "" if the header is not valid."""
     found = _HOST.fullmatch(header)
@@ -204,16 +166,13 @@ MAX_CONNECTIONS = 256  # limits file descriptors and memory; each open page has 
 _REQUEST_TIMEOUT_S = 10.0  # seconds until the end of the first request, and of a request that has started
 _IDLE_TIMEOUT_S = 5  # seconds between two requests of one connection
 _LONGEST_HEAD = 16 << 10  # bytes of the head of a request
-# Data of one connection at a time. asyncio receives other data into new objects of 256 KiB, which the kernel maps and
-# unmaps for every request; that takes half of the time of an answer that is at hand.
-_RECEIVED = bytearray(_LONGEST_HEAD)
 _UNREAD_MS = 30_000  # milliseconds until unread data closes a connection: tcp(7), TCP_USER_TIMEOUT
 _MOST_UNREAD = 64 << 20  # bytes of answers that clients have not read yet
 _BACKLOG = 64
 _SHUTDOWN_S = 2  # seconds for pending answers at the end
 
 
-class _TimedConnection(HttpToolsProtocol, asyncio.BufferedProtocol):
+class _TimedConnection(HttpToolsProtocol):
     """A connection with limits.
 
     It is closed if its request takes too long or is too long, if a new connection needs its place, or if its answer is
@@ -223,8 +182,6 @@ class _TimedConnection(HttpToolsProtocol, asyncio.BufferedProtocol):
     _due: asyncio.TimerHandle | None = None
     _since = 0.0  # time of its start or last answer, by the clock of the loop
     _head = 0  # bytes of a request whose head has not ended
-    _begun = _complete = 0  # number of requests
-    _repeated: bytes | None = None  # the data received last, if it was one whole request, which was answered at once
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection. If there are too many, the one that has waited longest without a request is closed."""
@@ -259,85 +216,18 @@ class _TimedConnection(HttpToolsProtocol, asyncio.BufferedProtocol):
         self.transport.abort()
 
     def on_response_complete(self) -> None:
-        """Note the time of the answer."""
-        super().on_response_complete()
-        self._note_answer()
-
-    def _note_answer(self) -> None:
         """Note the time. If unread answers take too much memory, close the connections with the largest ones."""
         self._since = self.loop.time()
+        super().on_response_complete()
         if self.unread:
             others = sorted((one for one in self._all() if one is not self), key=lambda one: one.unread)
             while others and self.unread + sum(one.unread for one in others) > _MOST_UNREAD:
                 others.pop().make_room()
 
-    def timeout_keep_alive_handler(self) -> None:
-        """Close the connection, if its last answer was sent long enough ago."""
-        rest = self._since + self.timeout_keep_alive - self.loop.time()
-        if rest <= 0:
-            super().timeout_keep_alive_handler()
-        else:
-            self.timeout_keep_alive_task = self.loop.call_later(rest, self.timeout_keep_alive_handler)
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        """Send an answer that is at hand. Otherwise the application makes it in a task."""
-        if self.transport.is_closing():  # the client has announced that the request before this one was its last
-            return
-        if not self._send_at_hand(cycle):
-            super()._start_asgi_task(cycle, app)
-            return
-        cycle.response_started = cycle.response_complete = True
-        if not cycle.keep_alive:
-            self.transport.close()
-        self.on_response_complete()
-
-    def _send_at_hand(self, cycle: RequestResponseCycle) -> bool:
-        """Send an answer that is at hand, in one piece. Return whether there is one.
-
-        A client that does not read, or has sent several requests, gets its answers from the application, which waits
-        for the client.
-        """
-        if not isinstance(self.app, RequestGuard) or self.pipeline or self.flow.write_paused:
-            return False
-        response = self.app.at_hand(cycle.scope)  # type: ignore[arg-type]
-        if response is None:
-            return False
-        lines = STATUS_LINE[response.status_code] + header_lines(self.server_state.default_headers) + response.lines
-        end = b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n"
-        self.transport.write(lines + end + (b"" if cycle.scope["method"] == "HEAD" else bytes(response.body)))
-        return True
-
-    def on_message_begin(self) -> None:
-        """Count the requests that have begun."""
-        self._begun += 1
-        super().on_message_begin()
-
-    def on_message_complete(self) -> None:
-        """Count the requests that are complete."""
-        self._complete += 1
-        super().on_message_complete()
-
-    def get_buffer(self, sizehint: int) -> bytearray:  # noqa: ARG002 - a method of asyncio
-        """Return the place for received data."""
-        return _RECEIVED
-
-    def buffer_updated(self, nbytes: int) -> None:
-        """Take received data."""
-        self.data_received(bytes(memoryview(_RECEIVED)[:nbytes]))
-
     def data_received(self, data: bytes) -> None:
-        """Stop the timeout at the end of the head of a request, and limit its length.
-
-        A request with the same bytes as the one before it has the same meaning, so it is not parsed again. The guard
-        checks it again.
-        """
-        if data == self._repeated and self._send_at_hand(self.cycle):
-            self._note_answer()
-            return
-        before, begun, between = self.cycle, self._begun, self._begun == self._complete
+        """Stop the timeout at the end of the head of a request, and limit its length."""
+        before = self.cycle
         super().data_received(data)
-        one = between and self._begun == self._complete == begun + 1
-        self._repeated = data if one and self._answers_again() else None
         if self.cycle is not before:
             self._head = 0
             if self._due is not None:
@@ -349,11 +239,6 @@ class _TimedConnection(HttpToolsProtocol, asyncio.BufferedProtocol):
                 self.send_400_response("the request is too long")
             elif self._due is None:
                 self._due = self.loop.call_later(_REQUEST_TIMEOUT_S, self.transport.abort)
-
-    def _answers_again(self) -> bool:
-        """Return whether the last request was answered at once and another one can follow it."""
-        open_still = self.cycle.keep_alive and not self.transport.is_closing() and not self.parser.should_upgrade()
-        return self.cycle.response_complete and open_still
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._due is not None:

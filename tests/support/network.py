@@ -55,7 +55,7 @@ def raised(error: Exception) -> None:
 
 def in_a_hub(
     database: Path,
-    scene: Callable[[TournamentHub, app.Application], Coroutine[Any, Any, T]],
+    scene: Callable[[TournamentHub, ASGIApp], Coroutine[Any, Any, T]],
     tell: Callable[[str], None] = print,
     failed: Callable[[Exception], None] = raised,
 ) -> T:

@@ -9,9 +9,7 @@ import re
 import signal
 import socket
 from collections.abc import Callable
-from contextlib import ExitStack, closing, suppress
-from dataclasses import replace
-from http.client import HTTPConnection
+from contextlib import ExitStack, suppress
 from http.cookiejar import CookieJar
 from itertools import count
 from types import SimpleNamespace
@@ -23,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from enginetour.cli.main import COMMANDS
 from enginetour.store.tournaments import Store, tournament_entries
-from enginetour.web import api, app, hub, server
+from enginetour.web import app, hub, server
 from enginetour.web.hub import TournamentHub
 from enginetour.web.pages import DatabaseReader, ReportPages
 from enginetour.web.server import CONTENT_SECURITY_POLICY, SECURITY_HEADERS, RequestGuard
@@ -306,15 +304,13 @@ def refused(request: str | Request) -> int:
     return error.value.code
 
 
-def in_a_server(stage: Stage, scene: Callable[[int], T], token: str = "") -> T:
+def in_a_server(stage: Stage, scene: Callable[[int], T]) -> T:
     """What `scene` saw, in a thread beside a server of ours at that port."""
     reader = DatabaseReader(stage.database)
     hub = TournamentHub(reader, print, raised)
 
     async def serve(listener: socket.socket) -> T:
-        inner = app.create_app(hub, reader)
-        guard = RequestGuard(inner, hosts=(), token=token, failed=raised, at_hand=inner.at_hand)
-        made = server.Server(server.server_config(guard), hub)
+        made = server.Server(server.server_config(app.create_app(hub, reader)), hub)
         task = asyncio.create_task(made.serve(sockets=[listener]))
         seen = await asyncio.to_thread(scene, listener.getsockname()[1])
         made.should_exit = True
@@ -470,10 +466,10 @@ def test_a_request_without_an_end_is_closed(stage: Stage) -> None:
 LARGE = 16 << 20  # of which the kernel takes 4 MB at most
 
 
-def with_large(real: Callable[..., app.Application]) -> Callable[..., app.Application]:
+def with_large(real: Callable[..., ASGIApp]) -> Callable[..., ASGIApp]:
     """Make the application with an additional path, whose answer is large."""
 
-    def made(*parts: object) -> app.Application:
+    def made(*parts: object) -> ASGIApp:
         rest = real(*parts)
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -485,7 +481,7 @@ def with_large(real: Callable[..., app.Application]) -> Callable[..., app.Applic
             else:
                 await rest(scope, receive, send)
 
-        return replace(rest, _pages=answer)
+        return answer
 
     return made
 
@@ -544,112 +540,6 @@ def test_clients_that_do_not_read_delay_nobody(stage: Stage, monkeypatch: pytest
             return last[:6], asks.recv(1000)[:12]
 
     assert in_a_server(stage, scene) == (b"data: ", b"HTTP/1.1 200")
-
-
-STANDINGS = "/api/v1/tournaments/autumn/standings"
-ASKS = f"GET {STANDINGS} HTTP/1.1\r\nHost: localhost\r\n".encode()
-
-
-def test_a_kept_document_does_not_pass_through_the_application(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server sends a kept document itself, with the same headers, and to the same requests only."""
-    monkeypatch.setattr(api, "_FRESH_S", 3600.0)
-    passed: list[str] = []
-    real = api.Api.__call__
-
-    async def counted(self: api.Api, scope: Scope, receive: Receive, send: Send) -> None:
-        passed.append(scope["method"])
-        await real(self, scope, receive, send)
-
-    monkeypatch.setattr(api.Api, "__call__", counted)
-    allowed = {"Authorization": f"Bearer {TOKEN}"}
-
-    def scene(port: int) -> list[Answer]:
-        def answer(method: str = "GET", **headers: str) -> Answer:
-            connection.request(method, STANDINGS, headers=allowed | headers)
-            found = connection.getresponse()
-            named = {name.lower(): value for name, value in found.getheaders() if name.lower() != "date"}
-            return Answer(found.status, named, found.read())
-
-        with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-            first = answer()
-            given = {"If-None-Match": first.headers["etag"]}
-            same = [answer() for _ in range(4)]
-            found = [first, *same, answer("HEAD"), answer(**given), answer(Connection="close"), answer()]
-            wrong = ({"Authorization": "Bearer x"}, {"Host": "evil.example"}, {"Origin": "http://evil.example"})
-            return [*found, *(answer(**headers) for headers in wrong), answer("POST")]
-
-    first, *same, head, known, last, new, unknown, host, site, post = in_a_server(stage, scene, TOKEN)
-    assert (first.status, first.headers["content-type"]) == (200, "application/json")
-    assert b'"schema"' in first.body
-    assert [*same, new] == [first] * 5
-    assert head == replace(first, body=b"")
-    assert (known.status, known.body, known.headers["etag"]) == (304, b"", first.headers["etag"])
-    assert last == replace(first, headers=first.headers | {"connection": "close"})
-    assert [answer.status for answer in (unknown, host, site, post)] == [401, 403, 403, 405]
-    assert passed == ["GET"]
-    for answer in (first, *same, known, unknown, host, site, post):
-        assert {name.decode(): value.decode() for name, value in SECURITY_HEADERS}.items() <= answer.headers.items()
-
-
-def test_several_requests_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests that arrive together get an answer each, up to the one that ends the connection."""
-    monkeypatch.setattr(api, "_FRESH_S", 3600.0)
-
-    def scene(port: int) -> list[int]:
-        counts = []
-        for before in (0, 1, 3000):  # the answers to the last ones are more than the kernel keeps
-            with ExitStack() as stack:
-                one = connected(stack, port)
-                one.sendall((ASKS + b"\r\n") * before + ASKS + b"Connection: close\r\n\r\n" + ASKS + b"\r\n")
-                answers = bytearray()
-                while more := one.recv(1 << 20):
-                    answers += more
-                counts.append(answers.count(b"HTTP/1.1 200 OK\r\n"))
-        return counts
-
-    assert in_a_server(stage, scene) == [1, 2, 3001]
-
-
-def whole_answer(connection: socket.socket) -> bytes:
-    """Return an answer that has a length, with its body. The kernel may deliver it in several pieces."""
-    stream = connection.makefile("rb")
-    head = b"".join(iter(stream.readline, b"\r\n"))
-    length = re.search(rb"content-length: (\d+)", head)
-    assert length is not None, head
-    return head + b"\r\n" + stream.read(int(length[1]))
-
-
-def test_the_same_bytes_can_be_a_body(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Data is the request before it again only if that was whole: here it is a body of five bytes and no request."""
-    monkeypatch.setattr(api, "_FRESH_S", 3600.0)
-    data = ASKS + b"Content-Length: 5\r\n\r\n"
-
-    def scene(port: int) -> list[bytes]:
-        with ExitStack() as stack:
-            one = connected(stack, port)
-            found = []
-            for given in (ASKS + b"\r\n", ASKS + b"\r\n", data, data):
-                one.sendall(given)
-                found.append(whole_answer(one)[:12])
-            return [*found, ended(one)]
-
-    assert in_a_server(stage, scene) == [b"HTTP/1.1 200"] * 3 + [b"HTTP/1.1 400", b""]
-
-
-def test_a_connection_with_requests_is_not_idle() -> None:
-    """An idle connection is closed after its last answer, not after the one that started the timer."""
-    waits: list[float] = []
-    closed: list[bool] = []
-    one = server._TimedConnection.__new__(server._TimedConnection)
-    one.loop = SimpleNamespace(time=lambda: 100.0, call_later=lambda delay, _: waits.append(delay))  # type: ignore[assignment]
-    one.transport = SimpleNamespace(is_closing=lambda: False, close=lambda: closed.append(True))  # type: ignore[assignment]
-    one.timeout_keep_alive = 5
-    one._since = 97.0
-    one.timeout_keep_alive_handler()
-    assert (waits, closed) == ([2.0], [])
-    one._since = 95.0
-    one.timeout_keep_alive_handler()
-    assert (waits, closed) == ([2.0], [True])
 
 
 @pytest.mark.parametrize(
