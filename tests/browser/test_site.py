@@ -68,15 +68,17 @@ def test_games_are_found_and_opened(tmp_path: Path, opened: Opened) -> None:
     assert rows(page)
     assert all("Ada <i>" in line and "Bea" in line for line in rows(page))
     page.locator("#game-list tbody a").first.click()
-    until(page, "Boolean(document.querySelector('.game.live'))")
+    expect(page.locator(".game.live")).to_be_attached()
     expect(page.locator("h1")).to_contain_text("Ada <i>")
     assert page.locator(".moves td.m").count() == 2
     page.get_by_label("first position").click()
     expect(page.locator(".announced")).to_have_text("Start of the game")
     assert findings(page) == []
     assert not is_wider_than_its_window(page)
+    number = int(page.url.rpartition("/")[2])
     page.get_by_role("link", name="previous").click()
-    until(page, "Boolean(document.querySelector('.game.live'))")
+    expect(page.locator("#which")).to_contain_text(f", game {number - 1}")
+    expect(page.locator(".game.live")).to_be_attached()
 
 
 def test_a_result_of_a_crosstable_leads_to_its_games(tmp_path: Path, opened: Opened) -> None:
