@@ -98,7 +98,7 @@ def _print_answer(answer: Mapping[str, Any]) -> int:
         error = TourError(str(answer["error"]))
         error.exit_code = code
         raise error
-    for line in [answer["said"]] if isinstance(answer["said"], str) else machine_lines(answer["said"]):
+    for line in answer["said"].splitlines() if isinstance(answer["said"], str) else machine_lines(answer["said"]):
         echo(line)
     return 0
 

@@ -90,7 +90,7 @@ _MAX_SLOTS = 1024  # the limit of `concurrency` in a configuration
 
 
 def is_open_ended(done: int, remaining: Sequence[int]) -> bool:
-    """Return whether a test decides when the tournament ends and there is no game limit.
+    """Return whether only a sequential test ends the tournament, because it has no limit of games.
 
     The maximum number of games can be slightly above `OPEN_GAMES`, because games in progress are counted in advance.
     """

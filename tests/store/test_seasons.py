@@ -81,7 +81,7 @@ def test_divisions_that_have_begun_keep_their_engines(tmp_path: Path) -> None:
 
 
 def test_a_qualifier_leaves_one_engine_for_a_division(tmp_path: Path) -> None:
-    """If so many engines left the qualifier that a division has one engine, the season ends without its games."""
+    """A division has no games if the qualifier leaves one engine for it; the season ends without them."""
     rules = Rules(("Premier", "First"), (2, 2), (1,), (0,), entries=0)
     with Store.open(tmp_path / "db") as store:
         write_season(store, "Mini", 1, {"cross": {"engines": 1}}, rules, first_season(rules, EIGHT[:4], qualifier=True))

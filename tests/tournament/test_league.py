@@ -455,7 +455,8 @@ def test_requests_without_a_name_are_for_all_tournaments_of_a_season(tmp_path: P
     try:
         until(lambda: len(seen) == 2)
         told = tour(tmp_path, "pause").stdout
-        assert all(f"{title}: paused: no new games start" in told for title in titles)
+        assert {line.partition(":")[0] for line in told.splitlines()} == titles  # a line for each
+        assert told.count(": paused: no new games start") == 2
         shown = tour(tmp_path, "status").stdout
         assert all(f"{title} · paused" in shown for title in titles)
         found = read(tmp_path, "status")

@@ -92,7 +92,7 @@ class _Facts:
 
     @property
     def open_ended(self) -> bool:
-        """Return whether a test decides when the tournament ends and there is no game limit."""
+        """Return whether only a sequential test ends the tournament, because it has no limit of games."""
         return sprt.is_open_ended(self.games, self.remaining)
 
     @property
