@@ -6,7 +6,7 @@ expected to reduce the variance of the goal most (`ratings/design.py`). The tour
 Encounters are numbered in the order of their choice. Encounter m + `ahead` is chosen when encounters 1 to m are
 complete, with their results only; the others count with their expected information. The choice therefore does not
 depend on the order in which games end. If it did, short games would come first and bias the ratings, as in a sequential
-test (see `match`).
+test (see `match`). No encounter is chosen while the open ones are expected to reach a goal with an error.
 
 The choice is the same on machines with different linear algebra libraries: values are compared with nine significant
 digits, and the seed breaks ties. A replay follows the notes of the log between pairs of nearly equal value.
@@ -64,6 +64,7 @@ from enginetour.ratings.design import (
     Posterior,
     Progress,
     Sketch,
+    expected,
     gains,
     permitted,
     posterior,
@@ -266,7 +267,8 @@ class Adaptive(Format[AdaptiveState]):
     reached, reopened, undecided, stuck, withdraw, add and extend.
     """
 
-    version = 2  # in version 1, errors of large differences were too large, which changed the choices
+    # Version 1 had too large errors of large differences, and version 2 chose encounters that the goal did not need.
+    version = 3
 
     def __init__(self, options: AdaptiveOptions, seed: int = 1) -> None:
         self.options, self.seed = options, seed
@@ -458,8 +460,12 @@ class Adaptive(Format[AdaptiveState]):
         return replace(state, looked=number, tallies=tallies)
 
     def _is_between(self, state: AdaptiveState) -> bool:
-        """Return whether the ratings of a large field are only updated after an encounter, not computed again."""
-        return state.sketch is not None and state.looked % (len(state.here) // _BLOCKS) != 0
+        """Return whether the ratings of a large field are only updated after an encounter, not computed again.
+
+        They are computed again after every block of encounters, and when no encounter is open any more.
+        """
+        block = len(state.here) // _BLOCKS
+        return state.sketch is not None and state.looked % block != 0 and state.looked < state.chosen
 
     def _sketched(self, state: AdaptiveState, games: Sequence[Pairing]) -> AdaptiveState:
         """Return the state with the ratings of a large field updated after the games of an encounter."""
@@ -501,11 +507,36 @@ class Adaptive(Format[AdaptiveState]):
     def _filled(self, state: AdaptiveState) -> AdaptiveState:
         """Choose encounters until enough are open, the goal is reached, or games or hours are used up."""
         while not state.reached and state.course is not None and state.chosen - state.looked < self.options.ahead:
-            choice = self._choice(state) if self._affords(state) else None
+            if not self._affords(state):
+                break
+            ahead = self._ahead(state)
+            if self._suffices(state, ahead):
+                return state
+            choice = self._choice(state, ahead)
             if choice is None:
                 break
             state = self._with_choice(state, choice)
         return state if state.reached or state.looked < state.chosen else self._ended(state)
+
+    def _ahead(self, state: AdaptiveState) -> Posterior | Sketch:
+        """Return what is known, with the expected information of the open encounters."""
+        assert state.known is not None
+        place = {name: at for at, name in enumerate(state.known.names)}
+        pending = np.zeros((len(place), len(place)))
+        for (one, other), games in state.pending().items():
+            if one in place and other in place:
+                pending[place[one], place[other]] = pending[place[other], place[one]] = games / _PAIR
+        return state.sketch.expected(pending) if state.sketch is not None else expected(state.known, pending)
+
+    def _suffices(self, state: AdaptiveState, ahead: Posterior | Sketch) -> bool:
+        """Return whether the open encounters are expected to reach the goal.
+
+        Only errors can be foreseen; likelihoods of an order depend on the results.
+        """
+        aim = self._aim(state)
+        if aim is None or aim.error is None or state.looked == state.chosen or self._lacking(state).any():
+            return False
+        return bool(progress(ahead.posterior if isinstance(ahead, Sketch) else ahead, aim).done)
 
     def _ended(self, state: AdaptiveState) -> AdaptiveState:
         """Return the state with a note on why the tournament ends without its goal."""
@@ -530,15 +561,19 @@ class Adaptive(Format[AdaptiveState]):
         expected = self._pending_games(state) * float(state.tallies.ms.sum()) / timed
         return spent + expected < self.options.hours * _MS_PER_HOUR
 
-    def _choice(self, state: AdaptiveState) -> _Choice | None:
-        """Return the pair with the largest gain per second among the allowed pairs; None if no pair can play."""
+    def _choice(self, state: AdaptiveState, ahead: Posterior | Sketch) -> _Choice | None:
+        """Return the pair with the largest gain per second among the allowed pairs; None if no pair can play.
+
+        `ahead` is what is known, with the expected information of the open encounters.
+        """
         known, course, aim = state.known, state.course, self._aim(state)
         assert known is not None and course is not None and aim is not None
         allowed = self._allowed(state)
         pairs = np.flatnonzero(allowed)
         if not len(pairs):
             return None
-        gain, ms = self._gains(state, aim).ravel()[pairs], self._milliseconds(state).ravel()[pairs]
+        gain = (ahead.gains() if isinstance(ahead, Sketch) else gains(ahead, aim)).ravel()[pairs]
+        ms = self._milliseconds(state).ravel()[pairs]
         worth = gain / ms
         picked = self._picked(state, pairs, worth, known.names)
         row, column = divmod(int(pairs[picked]), len(known.names))
@@ -552,22 +587,6 @@ class Adaptive(Format[AdaptiveState]):
             purpose = _purpose(known, course, aim, row, column)
         timed = float(ms[picked]) if state.tallies.timed.any() else None
         return _Choice(*both, purpose, float(gain[picked]), timed)
-
-    def _gains(self, state: AdaptiveState, aim: Goal) -> _Matrix:
-        """Return the gain of an encounter of each pair, with the expected information of the open encounters."""
-        assert state.known is not None
-        place = {name: at for at, name in enumerate(state.known.names)}
-        waiting = [
-            (place[one], place[other], games / _PAIR)
-            for (one, other), games in state.pending().items()
-            if one in place and other in place
-        ]
-        if state.sketch is not None:
-            return state.sketch.gains(waiting)
-        pending = np.zeros((len(place), len(place)))
-        for one, other, pairs in waiting:
-            pending[one, other] = pending[other, one] = pairs
-        return gains(state.known, aim, pending)
 
     def _picked(self, state: AdaptiveState, pairs: _Places, worth: _Matrix, names: Sequence[str]) -> int:
         """Return the index of the best pair: the recorded one if it is nearly the best, else one by the seed."""

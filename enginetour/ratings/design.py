@@ -377,25 +377,28 @@ def information(posterior: Posterior) -> Vector:
     return found
 
 
-def gains(posterior: Posterior, goal: Goal, pending: Vector | None = None) -> Vector:
+def expected(posterior: Posterior, pending: Vector) -> Posterior:
+    """Return the posterior with the expected information of game pairs in progress.
+
+    `pending` has their number for each pair, shape (..., n, n), symmetric.
+    """
+    if not pending.any():
+        return posterior
+    told = np.eye(len(posterior.names)) + posterior.covariance @ _laplacian(pending * information(posterior))
+    return replace(posterior, covariance=np.asarray(np.linalg.solve(told, posterior.covariance)))
+
+
+def gains(posterior: Posterior, goal: Goal) -> Vector:
     """Return how much one more game pair of each two entrants is expected to reduce the variance of the goal.
 
-    Args:
-        posterior: What is known after the finished games.
-        goal: The goal, whose weights L define the variance trace(L S).
-        pending: Number of encounters in progress for each pair, shape (..., n, n), symmetric. They count with their
-            expected information.
+    The variance is trace(L S), with the weights L of the goal and the covariance S.
 
     Returns:
         An array of the shape (..., n, n) with a zero diagonal: in Elo^2 for the goals with an error, and without unit
         for places and top, where L is in Elo^-2.
     """
-    each = information(posterior)
-    covariance = posterior.covariance
-    if pending is not None and pending.any():
-        told = np.eye(len(posterior.names)) + covariance @ _laplacian(pending * each)
-        covariance = np.asarray(np.linalg.solve(told, covariance))
-    weighed = covariance @ _weights(posterior, goal, covariance) @ covariance
+    each, covariance = information(posterior), posterior.covariance
+    weighed = covariance @ _weights(posterior, goal) @ covariance
     return np.asarray(each * _quadratic(weighed) / (1 + each * _quadratic(covariance)))
 
 
@@ -414,8 +417,7 @@ class Sketch:
     @classmethod
     def of(cls, posterior: Posterior, goal: Goal) -> Sketch:
         """Return the sketch of an exact posterior, in O(n^3) steps."""
-        covariance = posterior.covariance
-        weighed = covariance @ _weights(posterior, goal, covariance) @ covariance
+        weighed = posterior.covariance @ _weights(posterior, goal) @ posterior.covariance
         return cls(posterior, information(posterior), np.asarray(weighed))
 
     def with_games(self, white: Sequence[int], black: Sequence[int], net: Sequence[int]) -> Sketch:
@@ -446,18 +448,23 @@ class Sketch:
             weighed=self.weighed - share * (both + both.T),
         )
 
-    def gains(self, pending: Sequence[tuple[int, int, float]]) -> Vector:
-        """Return the gains as `gains` does; `pending` has two places and the game pairs of each pair in progress."""
-        covariance, weighed = self.posterior.covariance, self.weighed
-        if pending:
-            one, other = np.array([(pair[0], pair[1]) for pair in pending], np.intp).T
-            ways, weights = covariance[:, one] - covariance[:, other], weighed[:, one] - weighed[:, other]
-            told = self.each[one, other] * np.array([pairs for _, _, pairs in pending])
-            core = np.linalg.inv(np.diag(1 / told) + ways[one] - ways[other])
-            half = ways @ core
-            both = half @ (weights - half @ (weights[one] - weights[other]) / 2).T
-            covariance, weighed = covariance - half @ ways.T, weighed - both - both.T
-        return np.asarray(self.each * _quadratic(weighed) / (1 + self.each * _quadratic(covariance)))
+    def expected(self, pending: Vector) -> Sketch:
+        """Return the sketch with the expected information of game pairs in progress, as the function `expected`."""
+        one, other = np.nonzero(np.triu(pending))
+        if not len(one):
+            return self
+        known, weighed = self.posterior, self.weighed
+        ways, weights = known.covariance[:, one] - known.covariance[:, other], weighed[:, one] - weighed[:, other]
+        told = self.each[one, other] * pending[one, other]
+        half = ways @ np.linalg.inv(np.diag(1 / told) + ways[one] - ways[other])
+        both = half @ (weights - half @ (weights[one] - weights[other]) / 2).T
+        posterior = replace(known, covariance=known.covariance - half @ ways.T)
+        return replace(self, posterior=posterior, weighed=weighed - both - both.T)
+
+    def gains(self) -> Vector:
+        """Return the gains as the function `gains`."""
+        wider = 1 + self.each * _quadratic(self.posterior.covariance)
+        return np.asarray(self.each * _quadratic(self.weighed) / wider)
 
 
 def permitted(
@@ -577,7 +584,7 @@ def _deciding_pairs(posterior: Posterior, goal: Goal) -> Truths:
     )
 
 
-def _weights(posterior: Posterior, goal: Goal, covariance: Vector) -> Vector:
+def _weights(posterior: Posterior, goal: Goal) -> Vector:
     """Return L, shape (..., n, n). Intervals that are narrow enough and pairs that are separated have no weight.
 
     places   exp(-z^2/2) / v: fall of the expected likelihood of the wrong order
@@ -589,6 +596,7 @@ def _weights(posterior: Posterior, goal: Goal, covariance: Vector) -> Vector:
     In simulations, the first formula needs fewer games for places and the second one fewer games until a goal `top`
     is reached.
     """
+    covariance = posterior.covariance
     if goal.error is not None:
         ways = _contrasts(posterior.names, goal)
         wide = NORMAL_95 * np.sqrt(((ways @ covariance) * ways).sum(axis=-1)) > goal.wanted

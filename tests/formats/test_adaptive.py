@@ -188,6 +188,26 @@ def test_the_goal_is_not_reached_any_more() -> None:
     assert "reopened" in kinds(state) and format_.offers(state)
 
 
+@pytest.mark.parametrize(
+    "goal",
+    [{"error": 60.0}, {"entrant": "C", "error": 50.0}, {"divisions": [["A", "B"], ["C", "D", "E"]], "error": 50.0}],
+    ids=["errors", "version", "divisions"],
+)
+def test_many_open_encounters_cost_no_games(goal: dict[str, Any]) -> None:
+    """Enough encounters are open for 40 slots, but none that the goal is not expected to need."""
+    one, many = (len(played(format_of(goal=goal, ahead=ahead), entrants())[1]) for ahead in (1, 80))
+    assert 100 < many < 1.2 * one
+
+
+def test_a_large_field_ends_with_all_open_encounters_complete() -> None:
+    """More than 64 entrants: the ratings are computed again when no encounter is open, and the goal is reached then."""
+    names = [f"E{number}" for number in range(70)]
+    goal = {"divisions": [names[:35], names[35:]], "error": 40.0}
+    one, many = (played(format_of(goal=goal, ahead=ahead), entrants(*names)) for ahead in (1, 300))
+    assert kinds(many[0])[-1] == "reached"
+    assert len(many[1]) < 1.6 * len(one[1])
+
+
 def double_round(*divisions: str, games: int = 20) -> list[tuple[str, str, int, int, int]]:
     """Return results in divisions: White's wins, draws and losses of each pair, by strength."""
     found = []
