@@ -11,10 +11,14 @@ fixed    the last three of a division and the first three of the next one, by th
          user would have to know it in advance
 alone    the games of the fixed scheme without those that a boundary played after its own error was small enough
 
+least    the fewest games that any choice can need: an optimal design with the true strengths, in which each pair may
+         have a fraction of a game, and all games have their expected information (Pukelsheim 2006)
+
 All use the same posterior. A game pair of two engines has the same results in all of them. A ratio is the mean number
 of games chosen by that of the other scheme; the limit of its rounds counts as its number if it ends without the goal,
-so the ratio is then an upper bound. Standard errors are from resampled leagues (bootstrap). "true" is the share of the
-intervals at the end that contain the true difference, and "all" the share of the leagues in which all of them do.
+so the ratio is then an upper bound. The last ratio is "least" by "fixed". Standard errors are from resampled leagues
+(bootstrap). "true" is the share of the intervals at the end that contain the true difference, and "all" the share of
+the leagues in which all of them do, first for the chosen games.
 
 World: strengths are normally distributed with the standard deviation `--spread`. Divisions are cut from a list in the
 order of strength plus an error of `--noise` Elo. Results follow Davidson's model.
@@ -26,7 +30,7 @@ import argparse
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
 
@@ -35,13 +39,15 @@ import numpy as np
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.simulation import DavidsonModel, Population
 from enginetour.model.game import RESULTS, Entrant, GameFinished, Pairing
-from enginetour.ratings.design import Goal, Posterior, posterior, progress, scatter
+from enginetour.ratings.design import Goal, Posterior, information, posterior, progress, scatter
 from enginetour.ratings.pairs import Vector
+from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.ratings.priors import PRIOR_SD
 
 WHITE = 20.0  # White's advantage in Elo, the default of `SimulationModel`
 BRIDGE = 3  # engines of each division in the fixed scheme
 SAMPLES = 1000  # of the bootstrap
+STEPS, CLOSE = 2000, 1e-3  # most steps towards the optimal design; the errors that it may differ from the goal
 
 
 @dataclass(frozen=True)
@@ -97,15 +103,19 @@ class League:
         """Return what is known after games between divisions."""
         return posterior(self.names, self.known + counts, self.prior, start)
 
+    @property
+    def ways(self) -> Vector:
+        """Return the rows whose products with the ratings are the differences of neighboring divisions."""
+        shares = np.zeros((len(self.places), len(self.names)))
+        for own, place in zip(shares, self.places, strict=True):
+            own[place] = 1 / len(place)
+        return shares[:-1] - shares[1:]
+
     def outcome(self, games: int, alone: int, known: Posterior) -> Outcome:
         """Return the figures of a scheme at its end."""
-        true = []
-        for upper, lower in pairwise(self.places):
-            way = np.zeros(len(self.names))
-            way[upper], way[lower] = 1 / len(upper), -1 / len(lower)
-            off, sd = way @ (known.mode - self.strength), (way @ known.covariance @ way) ** 0.5
-            true.append(bool(abs(off) <= 1.959964 * sd))
-        return Outcome(games, alone, bool(progress(known, self.goal).done), tuple(true))
+        off, variances = self.ways @ (known.mode - self.strength), ((self.ways @ known.covariance) * self.ways).sum(1)
+        true = tuple((np.abs(off) <= NORMAL_95 * variances**0.5).tolist())
+        return Outcome(games, alone, bool(progress(known, self.goal).done), true)
 
 
 def chosen(league: League, setting: Setting) -> Outcome:
@@ -147,29 +157,54 @@ def fixed(league: League, setting: Setting) -> Outcome:
     return league.outcome(games, alone, known)
 
 
-def play(setting: Setting, number: int) -> tuple[Outcome, Outcome]:
-    """Return the outcomes of both schemes in one league."""
+def least(league: League, setting: Setting) -> float:
+    """Return the number of games of the optimal design.
+
+    It has the smallest sum of the games n of all pairs for which the variance of each difference w'r is that of the
+    goal. At the optimum, the sum of price x fall of the variance is 1 per game of each pair that plays, and at most 1
+    for the others. Games and prices are multiplied by the root of what they lack until that is true.
+    """
+    known = league.rated(np.zeros_like(league.known))
+    nu, advantage = np.array(2 * setting.draws / (1 - setting.draws)), np.array(WHITE)
+    true = replace(known, mode=league.strength, draw=nu, advantage=advantage)
+    one, other = np.nonzero(np.triu(league.goal.meets(league.names)))
+    each, before = information(true)[one, other] / 2, np.linalg.inv(known.covariance)
+    games, prices = np.ones(len(one)), np.ones(len(league.ways))
+    for _ in range(STEPS):
+        told = np.zeros_like(before)
+        told[one, other] = told[other, one] = -games * each
+        reach = league.ways @ np.linalg.inv(before + told - np.diag(told.sum(axis=1)))
+        widths = NORMAL_95 * (reach * league.ways).sum(axis=1) ** 0.5 / setting.error
+        worth = prices @ (each * (reach[:, one] - reach[:, other]) ** 2)
+        if np.abs(widths - 1).max() < CLOSE and worth.max() < 1 + CLOSE:
+            return float(games.sum())
+        games, prices = games * worth**0.5, prices * widths
+    raise RuntimeError(f"no optimal design after {STEPS} steps")
+
+
+def play(setting: Setting, number: int) -> tuple[Outcome, Outcome, float]:
+    """Return the outcomes of both schemes in one league, and the fewest games."""
     league = League(setting, number)
-    return chosen(league, setting), fixed(league, setting)
+    return chosen(league, setting), fixed(league, setting), least(league, setting)
 
 
-def line(setting: Setting, played: Sequence[tuple[Outcome, Outcome]]) -> str:
+def line(setting: Setting, played: Sequence[tuple[Outcome, Outcome, float]]) -> str:
     """Return the figures of one kind of league."""
-    own, other, alone = (
+    own, other, alone, fewest = (
         np.array([float(games) for games in each])
-        for each in zip(*((one.games, two.games, two.alone) for one, two in played), strict=True)
+        for each in zip(*((one.games, two.games, two.alone, few) for one, two, few in played), strict=True)
     )
     dice = np.random.default_rng(setting.seed)
     samples = dice.integers(0, len(own), (SAMPLES, len(own)))
-    reached = np.mean([two.reached for _, two in played])
+    reached = np.mean([two.reached for _, two, _ in played])
     less, more = ("<", ">") if reached < 1 else (" ", " ")
     text = f"{setting.divisions}x{setting.size:<4}{setting.rounds:>8}{setting.error:>6g}{own.mean():>9.0f}"
     text += f"{more:>3}{other.mean():<10.0f}{reached:>7.0%}"
-    for theirs in (other, alone):
-        ratio, error = own.mean() / theirs.mean(), (own[samples].mean(axis=1) / theirs[samples].mean(axis=1)).std()
+    for ours, theirs in ((own, other), (own, alone), (fewest, other)):
+        ratio, error = ours.mean() / theirs.mean(), (ours[samples].mean(axis=1) / theirs[samples].mean(axis=1)).std()
         text += f"{less:>4}{ratio:.3f} ±{error:.3f}"
-    for at in (0, 1):
-        true = np.array([pair[at].true for pair in played])
+    for outcomes in ([one for one, _, _ in played], [two for _, two, _ in played]):
+        true = np.array([outcome.true for outcome in outcomes])
         text += f"{true.mean():>8.1%}{true.all(axis=1).mean():>8.0%}"
     return text
 
@@ -179,7 +214,7 @@ def table(given: argparse.Namespace) -> Iterator[str]:
     world = f"{given.draws:.0%} draws between equals, spread {given.spread:g}, noise {given.noise:g} Elo"
     yield f"{given.leagues} leagues, {world}"
     yield (
-        f"{'league':<6}{'rounds':>8}{'error':>6}{'chosen':>9}{'fixed':>8}{'':<5}{'done':>7}{'ratio':>9}{'':<7}{'alone':>9}{'':<7}"
+        f"{'league':<6}{'rounds':>8}{'error':>6}{'chosen':>9}{'fixed':>8}{'':<5}{'done':>7}{'ratio':>9}{'':<7}{'alone':>9}{'':<7}{'least':>9}{'':<7}"
         f"{'true':>8}{'all':>8}{'true':>8}{'all':>8}"
     )
     with ProcessPoolExecutor(given.jobs) as pool:
@@ -202,7 +237,7 @@ def main(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--leagues", type=int, default=200, help="simulated leagues (default %(default)s)")
     parser.add_argument("--league", type=_league, nargs="+", default=((3, 8), (6, 12)), help="default 3x8 6x12")
-    parser.add_argument("--rounds", type=int, nargs="+", default=(1, 100), help="double rounds (default 1 100)")
+    parser.add_argument("--rounds", type=int, nargs="+", default=(10, 100), help="double rounds (default 10 100)")
     parser.add_argument("--error", type=float, nargs="+", default=(20.0, 40.0), help="in Elo (default 20 40)")
     parser.add_argument("--draws", type=float, default=0.45, help="between equals (default %(default)s)")
     parser.add_argument("--spread", type=float, default=250.0, help="in Elo (default %(default)s)")
