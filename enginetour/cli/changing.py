@@ -317,7 +317,8 @@ def concurrency(number: int, force: bool) -> dict[str, Any]:
     """Set the number of concurrent games of a running tournament to N.
 
     A higher number takes effect at once, a lower number when games end. The
-    next run uses the number of its configuration or of its --concurrency.
+    next run uses the number of its configuration or of its --concurrency. In
+    a league, N is for all tournaments together.
 
     Example: enginetour concurrency 4
     """

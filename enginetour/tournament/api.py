@@ -58,6 +58,7 @@ from enginetour.tournament.watching import run_state
 if TYPE_CHECKING:
     from enginetour.engines.machine import Cores
     from enginetour.interop.toml import ConfigDraft
+    from enginetour.tournament.changes import SlotPool
     from enginetour.tournament.quality import Reserves
 
 __all__ = [
@@ -544,6 +545,7 @@ class Run:
         force: bool = False,
         reserves: Reserves | None = None,
         paused: bool = False,
+        pool: SlotPool | None = None,
     ) -> None:
         """Prepare a run.
 
@@ -558,8 +560,10 @@ class Run:
             force: allow more concurrent games than processors.
             reserves: reserves that other tournaments of this process share; None for those of the configuration.
             paused: begin with a pause, which `enginetour unpause` ends.
+            pool: the concurrent games of several tournaments, which `enginetour concurrency` changes; None for those
+                of this run.
         """
-        self.tournament, self._reserves, self._paused = tournament, reserves, paused
+        self.tournament, self._reserves, self._paused, self._pool = tournament, reserves, paused, pool
         self._on_event, self._slots, self._most = on_event, concurrency, max_games
         self._new, self._accept_change, self._force = new, accept_change, force
         self._stopping: Literal["", "finish", "now"] = ""
@@ -688,6 +692,7 @@ class Run:
                     ready=self._ready,
                     cause=lambda reason: ENDS.get(reason, "max_games" if reason is RunEnd.ENOUGH else "stop"),
                     most_games=self._most,
+                    pool=self._pool,
                     sinks=(self._sink,),
                 )
                 made.finish()

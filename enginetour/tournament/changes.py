@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic import ValidationError
 
@@ -226,18 +226,31 @@ class TournamentEditor:
         return name
 
 
+class SlotPool(Protocol):
+    """Concurrent games, whose number requests change: those of one run, or of all tournaments of a league."""
+
+    @property
+    def slots(self) -> int:
+        """Number of concurrent games."""
+
+    def resize(self, slots: int) -> None:
+        """Change the number; games in progress are played to their ends. Another thread may call it."""
+
+
 @dataclass
 class RunController:
     """Carries out requests that the log does not record (concurrency, pause, finish), in the scheduler's thread.
 
     `refuse(slots, force)` raises TourError if this machine cannot run that number of slots. `tell` shows a message on
     the screen of the run. `note` writes a message to the event log; it is used if no other event records the change.
+    `pool` has the concurrent games of a league; None if the scheduler has its own.
     """
 
     scheduler: Scheduler
     refuse: Callable[[int, bool], None]
     tell: Callable[[str], None]
     note: Callable[[str], None]
+    pool: SlotPool | None = None
 
     def carry_out(self, request: Request) -> dict[str, Any] | None:
         """Carry out a request; return a reply for JSON, or None for a request of another kind.
@@ -261,14 +274,17 @@ class RunController:
 
     def _slots(self, request: Slots) -> str:
         self._refuse_stopping()
-        wanted, now = request.slots, self.scheduler.slots
+        pool = self.pool or self.scheduler
+        wanted, now = request.slots, pool.slots
         shown = f"concurrency {wanted}"
         if wanted == now:
             return f"{shown}, unchanged"
         if wanted > now:
             self.refuse(wanted, request.force)
-        self.scheduler.resize(wanted)
+        pool.resize(wanted)
         self.tell(f"{shown} instead of {now}, by request")
+        if self.pool is not None:
+            return f"{shown} instead of {now}, of all tournaments of the league"
         over = len(self.scheduler.flying) - wanted
         end = "1 game ends" if over == 1 else f"{over} games end"
         more = f"; it is reached when {end}" if over > 0 else ""

@@ -288,6 +288,12 @@ class LeagueRun:
         """Number of concurrent games of all tournaments together."""
         return self.concurrency or self.league.base.play.concurrency
 
+    def resize(self, slots: int) -> None:
+        """Change the number of concurrent games of all tournaments together. Other threads may call it."""
+        with self._lock:
+            self.concurrency = slots
+            self._share()
+
     def progress(self) -> str:
         """Return the numbers of finished and remaining games of the tournaments that play now."""
         with self._lock:
@@ -339,9 +345,9 @@ class LeagueRun:
 
     def _play_together(self, queue: list[tuple[Stage, Config]]) -> RunEnd:
         """Play tournaments, at most `parallel` at a time. Return the worst reason for which one did not end."""
-        at_once, worst, failure = min(self.league.section.parallel, self.slots), RunEnd.FINISHED, None
+        parallel, worst, failure = self.league.section.parallel, RunEnd.FINISHED, None
         while queue or self._running:
-            while queue and len(self._running) < at_once and not self._is_over():
+            while queue and len(self._running) < min(parallel, self.slots) and not self._is_over():
                 self._start(*queue.pop(0))
             if not self._running:  # the run was stopped
                 break
@@ -407,6 +413,7 @@ class LeagueRun:
             force=self.force,
             reserves=self._reserves,
             paused=any(playing.run.paused for playing in self._running) if self._running else self._paused,
+            pool=self,
         )
         weight = self.league.section.divisions[stage.number].share if stage.kind == "division" else 1.0
         playing = _Playing(stage, run, weight, threading.Thread(target=play, name=stage.label))

@@ -17,7 +17,7 @@ from enginetour.reports.progress import format_games
 from enginetour.store.address import report_of, slug_of
 from enginetour.store.replay import fold
 from enginetour.tournament import run
-from enginetour.tournament.changes import RunController, TournamentEditor
+from enginetour.tournament.changes import RunController, SlotPool, TournamentEditor
 from enginetour.tournament.control import ControlServer, socket_path
 from enginetour.tournament.events import EventLog, RunEvents, Sink, catch_up
 from enginetour.tournament.forecasting import ForecastRefresher
@@ -97,6 +97,7 @@ class RecordedRun:
         ready: Callable[[Scheduler], None],
         cause: Callable[[RunEnd], str],
         most_games: int | None = None,
+        pool: SlotPool | None = None,
         cluster: DaskExecutor | None = None,
         sinks: Sequence[Sink] = (),
         watchers: Sequence[Watcher] = (),
@@ -112,6 +113,7 @@ class RecordedRun:
             ready: receives the scheduler before the first game.
             cause: returns why the run ended, for the last event.
             most_games: stop after this number of games; None for no limit.
+            pool: the concurrent games of a league, which a request changes instead of those of this run.
             cluster: plays the games instead of `executor`.
             sinks: receive the events of the event log, too.
             watchers: receive the games and changes of the run last.
@@ -135,7 +137,7 @@ class RecordedRun:
         def begin(scheduler: Scheduler, editor: TournamentEditor) -> Sequence[AbstractContextManager[Any]]:
             self._scheduler = scheduler
             ready(scheduler)
-            controller = RunController(scheduler, limits, self._trouble, events.asked)
+            controller = RunController(scheduler, limits, self._trouble, events.asked, pool)
             inbox = RequestHandler(controller, editor, plan.config.play.grace, watcher)
             broadcast.server = ControlServer(socket_path(plan.database, slug_of(log.name)), inbox)
             return [broadcast.server, self._exports]

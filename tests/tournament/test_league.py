@@ -459,6 +459,9 @@ def test_requests_without_a_name_are_for_all_tournaments_of_a_season(tmp_path: P
         assert told.count(": paused: no new games start") == 2
         shown = tour(tmp_path, "status").stdout
         assert all(f"{title} · paused" in shown for title in titles)
+        answer = tour(tmp_path, "concurrency", "5", "--force").stdout
+        assert answer == "concurrency 5 instead of 2, of all tournaments of the league\n"
+        until(lambda: sorted(read(tmp_path, "status", title)["slots"] for title in titles) == [2, 3])
         found = read(tmp_path, "status")
         assert {found["tournament"], *found["also_running"]} == titles
         assert read(tmp_path, "status", "Mini S1 First")["tournament"] == "Mini S1 First"
