@@ -10,6 +10,9 @@ filled from the top division to the last one, so the size of every division hold
    table moves down.
 4. The engines that wait for a place enter the last division, up to `entries` per season, or play a qualifier for these
    places.
+
+Divisions can be added at the end, and the last divisions can be removed. An added one takes the engines that wait. The
+first engines of a removed one fill free places above, and the others wait.
 """
 
 from __future__ import annotations
@@ -56,6 +59,20 @@ class Rules:
     def moving(self, border: int) -> int:
         """Return the number of engines that may change places at the border below a division."""
         return self.promote[border] + self.playoff[border] if 0 <= border < len(self.promote) else 0
+
+    def with_divisions(self, names: Sequence[str]) -> Rules:
+        """Return the rules with divisions without places after the last one, for those of `names` that are missing."""
+        more = len(names) - len(self.names)
+        if more <= 0:
+            return self
+        none = (0,) * more
+        return replace(
+            self,
+            names=(*self.names, *names[-more:]),
+            sizes=self.sizes + none,
+            promote=self.promote + none,
+            playoff=self.playoff + none,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +218,7 @@ def next_season(
     """Return the season after a settled season.
 
     Args:
-        rules: the rules of the new season; they may have changed, the number of divisions may not.
+        rules: the rules of the new season. Divisions may be added after the last one, and the last ones removed.
         season: the season that has ended.
         result: its results.
         engines: engines that the league has now, in the order in which new ones enter.
@@ -210,21 +227,17 @@ def next_season(
         ratings: prior ratings, for new engines that enter by rating.
 
     Raises:
-        ValueError: The rules have another number or order of divisions, there are too few engines, or ratings are
-            missing.
+        ValueError: The divisions have another order, there are too few engines, or ratings are missing.
     """
-    if len(rules.sizes) != len(season.divisions):
-        was, now = len(season.divisions), len(rules.sizes)
-        what = f"a league keeps its number of divisions (it was {was}, found {now})"
-        raise ValueError(f"{what}. Hint: restore them, or give the league another name")
-    for place, name in enumerate(before.names if before else ()):
+    before = before or rules
+    for place, name in enumerate(before.names):
         if name in rules.names and rules.names.index(name) != place:
             what = f"{name} was division {place + 1} and is now division {rules.names.index(name) + 1}"
             raise ValueError(f"{what}. Hint: restore the order of the divisions")
     known = _known(season, result)
     present = {*season.waiting, *(name for table in result.tables for name in table)}  # a place can be inherited
     heirs = {old: new for new, old in versions.items() if old in present and new in engines and new not in known}
-    return _Succession(rules, before or rules, season, result, engines, heirs, ratings).season()
+    return _Succession(rules, before, season, result, engines, heirs, ratings).season()
 
 
 def _known(season: Season, result: SeasonResult) -> set[str]:
@@ -233,7 +246,10 @@ def _known(season: Season, result: SeasonResult) -> set[str]:
 
 
 class _Succession:
-    """Computes a season from the season before. `heirs` has the new version of an engine by the engine's name."""
+    """Computes a season from the season before. `heirs` has the new version of an engine by the engine's name.
+
+    Divisions of only one of the seasons have no places and no engines in the other one.
+    """
 
     def __init__(
         self,
@@ -245,12 +261,16 @@ class _Succession:
         heirs: Mapping[str, str],
         ratings: Mapping[str, float],
     ) -> None:
-        self.rules, self.before, self.ratings = rules, before, ratings
+        self.count = len(rules.names)  # divisions of the new season
+        self.rules, self.before = rules.with_divisions(before.names), before.with_divisions(rules.names)
+        self.ratings = ratings
         self.former = {new: old for old, new in heirs.items()}
         self.moves: dict[str, Move] = {}
         known = _known(season, result)
         # The tables with the names of new versions; `ranks` also has the engines that are not in the league any more.
-        self.ranks = [[heirs.get(name, name) for name in table] for table in result.tables]
+        added = ((),) * (len(self.before.names) - len(before.names))
+        played = (*result.tables, *added)
+        self.ranks = [[heirs.get(name, name) for name in table] for table in played]
         self.tables = [[name for name in table if name in engines] for table in self.ranks]
         self.tiers = {name: tier for tier, table in enumerate(self.ranks) for name in table}
         self.playoffs = {
@@ -260,7 +280,7 @@ class _Succession:
         waiting = [name for name in season.waiting if not any(name in table for table in result.tables)]
         self.newcomers = [name for name in engines if name not in known and name not in heirs.values()]
         self.queue = [name for name in (heirs.get(each, each) for each in waiting) if name in engines] + self.newcomers
-        places = zip(before.names, rules.names, season.divisions, result.tables, strict=True)
+        places = zip(self.before.names, self.rules.names, (*season.divisions, *added), played, strict=True)
         for title, following, division, table in places:
             for name in division:
                 if name in result.left:
@@ -301,11 +321,19 @@ class _Succession:
             arriving[tier].append(name)
         divisions = list[list[str]]()
         for tier, size in enumerate(rules.sizes):
-            if tier < len(tables) - 1:
+            if tier < min(self.count, len(tables) - 1):
                 self._fit(tier, size, staying, arriving, rising)
             divisions.append([*arriving[tier], *staying[tier], *rising[tier]])
         titles = {name: self.before.names[tier] for name, tier in self.tiers.items()}
-        return _entered(rules, divisions, self.queue, self.moves, titles, protected=by_rating)
+        homeless = [name for division in divisions[self.count :] for name in division]
+        for name in homeless:
+            earlier, why = self.moves.get(name), "its division has been removed"
+            self.moves[name] = Move(
+                name, "waits", titles.get(name, ""), "", f"{earlier.why}; {why}" if earlier else why
+            )
+        kept = replace(rules, names=rules.names[: self.count], sizes=rules.sizes[: self.count])
+        season = _entered(kept, divisions[: self.count], self.queue, self.moves, titles, protected=by_rating)
+        return replace(season, waiting=(*homeless, *season.waiting))
 
     def _falling(self, border: int) -> Iterator[tuple[str, str]]:
         """Yield the engines that move down at a border, with the reasons, in the order of the table."""
@@ -339,7 +367,7 @@ class _Succession:
         title = self.rules.names[tier]
         while len(arriving[tier]) + len(staying[tier]) + len(rising[tier]) > size:
             name = (staying[tier] or arriving[tier] or rising[tier]).pop()
-            self._move(name, tier + 1, f"{title} has {size} places")
+            self._move(name, tier + 1, f"{title} has {size} {'place' if size == 1 else 'places'}")
             arriving[tier + 1].append(name)
         while len(arriving[tier]) + len(staying[tier]) + len(rising[tier]) < size:
             below = ((low, staying[low] or arriving[low] or rising[low]) for low in range(tier + 1, len(staying)))
@@ -369,7 +397,9 @@ class _Succession:
         """Take the newcomers with a rating from the queue; return the divisions whose mean ratings are nearest."""
         rated = [name for name in self.newcomers if name in self.ratings] if self.rules.new == "rating" else []
         means = dict[int, float]()
-        for tier, table in enumerate(self.tables):
+        for tier, table in enumerate(self.tables[: self.count]):
+            if not self.before.sizes[tier]:  # a new division, whose engines are not known yet
+                continue
             known = [self.ratings[name] for name in table if name in self.ratings]
             if rated and not known:
                 what = f'new = "rating" needs a rating in each division (missing: {self.rules.names[tier]})'

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from enginetour.formats.league import (
     Entry,
+    Move,
     Rules,
     Season,
     SeasonResult,
@@ -25,9 +26,9 @@ from enginetour.formats.league import (
 
 
 @st.composite
-def rules_of_leagues(draw: st.DrawFn, tiers: int = 0) -> Rules:
-    """Return valid rules of a small league, with a number of divisions if it is given."""
-    tiers = tiers or draw(st.integers(1, 4))
+def rules_of_leagues(draw: st.DrawFn) -> Rules:
+    """Return valid rules of a small league."""
+    tiers = draw(st.integers(1, 4))
     names = tuple(draw(st.sampled_from(["ABCD", "EFGH"]))[:tiers])
     sizes = tuple(draw(st.lists(st.integers(2, 6), min_size=tiers, max_size=tiers)))
     promote = tuple(draw(st.lists(st.integers(0, 2), min_size=tiers - 1, max_size=tiers - 1)))
@@ -83,7 +84,7 @@ def test_a_season_follows_from_the_season_before(data: st.DataObject) -> None:
         result = league.result(data.draw, names)
         ratings |= dict.fromkeys((name for table in result.tables for name in table), 2000.0)
         versions: dict[str, str] = {}
-        rules = data.draw(st.one_of(st.just(rules), rules_of_leagues(len(rules.sizes))))
+        rules = data.draw(st.one_of(st.just(rules), rules_of_leagues()))
         lacking = len(result.left) + max(0, sum(rules.sizes) - sum(league.rules.sizes))
         for _ in range(lacking + data.draw(st.integers(0, 2))):
             engines.append(f"new{next(names)}")
@@ -180,6 +181,41 @@ def test_rules_change_between_seasons() -> None:
     ]
     same = next_season(replace(now, sizes=(3, 3)), season, result, [*"abcdef"], before=before)
     assert same.divisions == (("a", "b", "d"), ("c", "e", "f")), "e has lost the playoff"
+
+
+def test_a_division_is_added() -> None:
+    """The waiting engines play in it, after the last of the division above if that has fewer places now."""
+    before = Rules(("A", "B"), (2, 2), (1,), (0,))
+    season = first_season(before, [*"abcdefg"])
+    result, now = SeasonResult((("a", "b"), ("c", "d"))), Rules(("A", "B", "C"), (2, 2, 2), (1, 1), (0, 0))
+    made = next_season(now, season, result, [*"abcdefg"], before=before)
+    assert (made.divisions, made.waiting) == ((("a", "c"), ("b", "d"), ("e", "f")), ("g",))
+    assert made.moves[-1] == Move("f", "enters", "", "C", "first of the waiting engines")
+    larger = next_season(replace(now, sizes=(2, 1, 3)), season, result, [*"abcdefg"], before=before)
+    assert larger.divisions == (("a", "c"), ("b",), ("d", "e", "f"))
+    assert Move("d", "relegated", "B", "C", "B has 1 place") in larger.moves
+    rated = next_season(
+        replace(now, new="rating"), season, result, [*"abcdefgh"], before=before, ratings={"a": 1.0, "c": 2.0, "h": 3.0}
+    )
+    assert rated.divisions == (("a", "c"), ("b", "h"), ("d", "e"))
+
+
+def test_a_division_is_removed() -> None:
+    """Its first engines are promoted and fill free places; the others wait, before those that waited already."""
+    before = Rules(("A", "B", "C"), (2, 2, 3), (1, 1), (0, 0))
+    season = first_season(before, [*"abcdefgh"])
+    result, now = SeasonResult((("a", "b"), ("c", "d"), ("e", "f", "g"))), Rules(("A", "B"), (2, 3), (1,), (0,))
+    made = next_season(now, season, result, [*"abcdefgh"], before=before)
+    assert (made.divisions, made.waiting) == ((("a", "c"), ("b", "e", "f")), ("d", "g", "h"))
+    assert {move.engine: (move.kind, move.source, move.target, move.why) for move in made.moves} == {
+        "b": ("relegated", "A", "B", "place 2 of A"),
+        "c": ("promoted", "B", "A", "place 1 of B"),
+        "d": ("waits", "B", "", "place 2 of B; its division has been removed"),
+        "e": ("promoted", "C", "B", "place 1 of C"),
+        "f": ("promoted", "C", "B", "place 2 of C, and B had a free place"),
+        "g": ("waits", "C", "", "its division has been removed"),
+    }
+    assert next_season(now, made, SeasonResult(made.divisions), [*"abcdefgh"]).engines  # the league continues
 
 
 def test_no_engine_plays_for_promotion_and_against_relegation() -> None:
@@ -299,7 +335,5 @@ def test_faults() -> None:
         next_season(rules, season, result, [*"abc"])
     with pytest.raises(ValueError, match=r'"rating" needs a rating in each division \(missing: A\)'):
         next_season(rules, season, result, [*"abcd", "n"], ratings={"n": 2000.0, "c": 1.0})
-    with pytest.raises(ValueError, match=r"number of divisions \(it was 2, found 1\)"):
-        next_season(Rules(("A",), (2,)), season, result, [*"abcd"])
     with pytest.raises(ValueError, match=r"A was division 1 and is now division 2. Hint: restore the order"):
         next_season(Rules(("B", "A"), (2, 2), (0,), (0,)), season, result, [*"abcd"], before=rules)

@@ -426,6 +426,28 @@ def test_a_file_that_changes_during_a_season(tmp_path: Path) -> None:
     assert book_of(tmp_path).rules.promote == (0,)
 
 
+def test_divisions_are_added_and_removed(tmp_path: Path) -> None:
+    """The next season has the divisions of the file; a season that has begun keeps its own."""
+    path = league(tmp_path, "promote = 1", names=NAMES)
+    (tmp_path / "suite.epd").write_text(BOOK.partition("\n")[0])  # all games are draws
+    tour(tmp_path, "run", "league.toml", "--max-games", "1", expect=8)
+    two = path.read_text()
+    three = two + '[[league.divisions]]\nname = "Second"\nsize = 2\nformat = { system = "roundrobin" }\n'
+    path.write_text(three)
+    assert "the divisions of Mini, season 1 cannot change" in tour(tmp_path, "run", "league.toml", expect=3).stderr
+    path.write_text(two)
+    tour(tmp_path, "run", "league.toml")
+    path.write_text(three)
+    told = tour(tmp_path, "season", "next", "league.toml").stdout
+    assert "season 2 of Mini is ready" in told
+    assert book_of(tmp_path).season.divisions[2] == ("Gus", "Hal")
+    tour(tmp_path, "run", "league.toml")
+    path.write_text(two)
+    assert "its division has been removed" in tour(tmp_path, "season", "next", "league.toml").stdout
+    after = book_of(tmp_path).season
+    assert (tuple(map(len, after.divisions)), len(after.waiting)) == ((3, 3), 2)
+
+
 def test_a_version_of_an_unknown_engine(tmp_path: Path) -> None:
     """A new version that replaces an engine that has never been in the league is one line with its place."""
     path = league(tmp_path, names=NAMES[:6])
