@@ -90,7 +90,7 @@ SINGLE = {
     "enginetour.testing.formats": "random tournaments, for the tests of other packages too",
     "enginetour.tournament.cluster.worker": "runs in Dask's workers on other machines",
     "enginetour.tournament.config.peers": "translates the commands of other programs",
-    "enginetour.tournament.config.reference": "keys and schema of a configuration, for the documentation too",
+    "enginetour.tournament.config.reference": "the schema of a configuration, for the documentation too",
     "enginetour.tournament.leagueplan": "simulations of a league in processes",
     "enginetour.web.api": "the HTTP interface, loaded at its first request",
     "enginetour.web.app": "the routes",

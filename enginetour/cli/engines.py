@@ -15,7 +15,7 @@ import click
 from enginetour.cli.options import PATH, many_option
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet
 from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, match_name, suggest
-from enginetour.reports.sheet import Column, Sheet, safe_text
+from enginetour.reports.sheet import Column, Sheet, format_count, safe_text
 from enginetour.store.address import workspace_of
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def import_(file: Path) -> None:
             echo(f"{engine.entry.id}: {remark}", err=True)
     for remark in skipped:
         echo(f"left out, {remark}", err=True)
-    echo(f"{written} engine file{'s' * (written != 1)} written to {folder}")
+    echo(f"{format_count(written, 'engine file')} written to {folder}")
 
 
 @engines.command()

@@ -111,7 +111,7 @@ def _table(reader: Connection, writer: Connection, new: Database, table: Table) 
 
     def copied() -> Iterator[list[tuple[Any, ...]]]:
         for block in _blocks(reader, table):
-            new.fill(writer, table.name, dict(zip(names, map(list, zip(*block, strict=True)), strict=True)))
+            new.backend.fill(writer, table.name, dict(zip(names, map(list, zip(*block, strict=True)), strict=True)))
             yield block
 
     try:

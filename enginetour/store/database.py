@@ -18,7 +18,6 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from enginetour.model.errors import StoreRefused
 from enginetour.store import dialect, migrations
 from enginetour.store.address import Address, ServerAddress, parse_address
-from enginetour.store.codecs import Values
 from enginetour.store.dialect import Backend, Lock, Probe, StoreBusy, StoreUnreachable
 from enginetour.store.sqlite import SqliteFile
 from enginetour.store.tables import TOURNAMENTS
@@ -207,13 +206,6 @@ class Database:
         """Return the first column of a query's first row, or None if there is no row."""
         with self.reading() as connection:
             return connection.execute(query, values).scalar()
-
-    def fill(self, connection: Connection, table: str, columns: Mapping[str, Values | int]) -> None:
-        """Insert many rows into a table. `columns` contains values of equal length; a number is the value of all rows.
-
-        Names of tables and columns must not be user input.
-        """
-        self.backend.fill(connection, table, columns)
 
     def integrity(self, most: int = 20) -> Iterator[str]:
         """Yield the faults that the full check of SQLite or PostgreSQL finds, and broken references.

@@ -25,6 +25,7 @@ from enginetour.store.tables import EDITIONS, LISTS, ListRevision
 from enginetour.store.tournaments import Store
 
 _Globs = tuple[Annotated[str, Field(min_length=1)], ...]
+_PLACE = "list options"  # of errors
 _ML_ONLY = ("model", "prior", "advantage", "anchors", "loose", "average", "scale")
 
 
@@ -143,7 +144,7 @@ _DEFAULT: dict[str, Any] = {
 _DEFAULT |= {name: list(value) for name, value in _DEFAULT.items() if isinstance(value, tuple)}
 
 
-def parse_definition(values: Mapping[str, Any], place: str) -> ListDefinition:
+def parse_definition(values: Mapping[str, Any]) -> ListDefinition:
     """Validate plain values as the definition of a list. Raise UsageRefused for the first error."""
     known_system(str(values.get("system", "ml")))
     try:
@@ -154,10 +155,10 @@ def parse_definition(values: Mapping[str, Any], place: str) -> ListDefinition:
         what = first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
             raise UsageRefused(
-                f"unknown field {name!r}{suggest(name, ListDefinition.model_fields)}", place=place
+                f"unknown field {name!r}{suggest(name, ListDefinition.model_fields)}", place=_PLACE
             ) from None
         found = "" if first["type"] == "value_error" else f" (found {first['input']!r})"
-        raise UsageRefused(f"{name}: {what}{found}" if name else what, place=place) from None
+        raise UsageRefused(f"{name}: {what}{found}" if name else what, place=_PLACE) from None
 
 
 class Revision(ListRevision):

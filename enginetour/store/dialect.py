@@ -119,7 +119,10 @@ class Backend(Protocol):
         """Switch off foreign key checks during a bulk write, if the database supports it."""
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, Values | int]) -> None:
-        """Insert rows into a table. `columns` contains values of equal length; a number is the value of all rows."""
+        """Insert rows into a table. `columns` contains values of equal length; a number is the value of all rows.
+
+        Names of tables and columns must not be user input.
+        """
 
     def reset_counters(self, connection: Connection) -> None:
         """Set the key counters after rows with explicit keys were inserted."""

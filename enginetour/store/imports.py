@@ -348,7 +348,7 @@ def _add_games(
         columns["termination"] = [tag_text(games.terminations.get(place, b"")) for place in places]
     if games.odds:
         columns["handicap"] = [games.odds.get(place, 0) for place in places]
-    database.fill(connection, "imported_games", columns)
+    database.backend.fill(connection, "imported_games", columns)
 
 
 def _pair_counts(white: NDArray[np.int64], black: NDArray[np.int64], results: NDArray[np.int64]) -> Sums:

@@ -463,7 +463,7 @@ def update_ratings(store: Store, system: str, settings: BaseModel | None = None)
             events = dict(zip((column.name for column in _EVENT), map(list, zip(*fresh, strict=True)), strict=True))
             head = {"system": [system] * len(fresh), "revision": revision}
             places = {"position": list(range(same, same + len(fresh)))}
-            store.database.fill(connection, RATING_EVENTS.name, head | places | events)
+            store.database.backend.fill(connection, RATING_EVENTS.name, head | places | events)
     return len(fresh)
 
 

@@ -536,7 +536,7 @@ def processor_shortage(sides: Iterable[Side], slots: int, processors: int) -> It
     if want > processors:
         why = " and pondering" if any(side.spec.ponder for side in sides) else ""
         here = f"but this machine has {processors}: engines will slow each other down"
-        yield f"{slots} concurrent game{'s' * (slots != 1)} with threads{why} need {want} processors, {here}"
+        yield f"{format_count(slots, 'concurrent game')} with threads{why} need {want} processors, {here}"
 
 
 def overload_warnings(sides: Iterable[Side], slots: int) -> Iterator[str]:
@@ -596,7 +596,7 @@ def refuse_few_files(slots: int) -> None:
     """Raise UsageRefused if the limit of open files is too low for the games, before anything starts."""
     if (few := _few_files(slots)) is not None:
         most, needed = few
-        what = f"{slots} concurrent game{'s' * (slots != 1)} need {needed} open files, but the limit is {most}"
+        what = f"{format_count(slots, 'concurrent game')} need {needed} open files, but the limit is {most}"
         raise UsageRefused(what, place="ulimit -n", step="run ulimit -n 1024")
 
 

@@ -179,7 +179,7 @@ def definition_from(fields: Mapping[str, Any], base: ListDefinition | None = Non
     before = (base or ListDefinition()).model_dump()
     kept = {name: value for name, value in before.items() if name not in fields}
     changed = {name: value for name, value in fields.items() if value is not None}
-    return parse_definition({**kept, **changed}, "list options")
+    return parse_definition({**kept, **changed})
 
 
 # Names of engines.
@@ -390,7 +390,7 @@ def _incremental(
     from enginetour.store.definition import parse_definition
     from enginetour.store.ratings import system_named
 
-    definition = parse_definition(dict(fields), "list options")
+    definition = parse_definition(dict(fields))
     known, settings = system_named(definition.system), definition.system_settings()
     wanted = _game_filter(fields)
     with bar() as progress:

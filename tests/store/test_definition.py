@@ -52,7 +52,7 @@ def test_comes_back_from_json() -> None:
 def test_refused(values: dict[str, Any], told: str) -> None:
     """An invalid definition gives a one-line error with the allowed values."""
     with pytest.raises(UsageRefused) as refused:
-        parse_definition(values, "--option")
+        parse_definition(values)
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)
 

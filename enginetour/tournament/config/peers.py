@@ -31,6 +31,7 @@ from enginetour.interop.fastchess import read_fastchess
 from enginetour.interop.toml import ConfigDraft, absolute_if_exists, read_option, read_value, unique_names
 from enginetour.model.errors import InputRefused, suggest
 from enginetour.model.timecontrol import TimeControl
+from enginetour.reports.sheet import format_count
 from enginetour.store.address import workspace_of
 from enginetour.tournament.config.sections import LONGEST_NAME
 from enginetour.tournament.config.write import write_draft
@@ -742,7 +743,7 @@ def _concurrency(count: Any, words: str, reading: _Translation) -> Any:
     if reading.program != "fastchess" or not isinstance(count, int) or count > 0:
         return count
     games = max(1, (os.cpu_count() or 1) + count)
-    reading.notes.append(f"{words}: {games} concurrent game{'s' * (games != 1)} on this machine")
+    reading.notes.append(f"{words}: {format_count(games, 'concurrent game')} on this machine")
     return games
 
 
