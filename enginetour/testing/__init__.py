@@ -9,23 +9,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-_ENGINES = Path(__file__).parent / "engines"
-PLAYING = str(_ENGINES / "playing.py")  # one game with one fault; see scripted.py
-MISBEHAVING = str(_ENGINES / "misbehaving.py")  # whole tournaments, with more faults
-BABBLING = str(_ENGINES / "babbling.py")  # lines that are changed randomly
+PLAYING = str(Path(__file__).parent / "engines" / "playing.py")  # one game with one fault; see scripted.py
 
 
-def scripted_engine(
-    fault: str = "", *, protocol: str = "uci", at: int = 2, moves: str = "", program: str = PLAYING
-) -> tuple[str, ...]:
+def scripted_engine(fault: str = "", *, protocol: str = "uci", at: int = 2, moves: str = "") -> tuple[str, ...]:
     """Return the command of a scripted engine, which moves knights back and forth.
 
     Args:
-        fault: The fault, such as "crash", "illegal" or "slow"; "" for none. The programs list their faults.
+        fault: The fault, such as "crash", "illegal" or "slow"; "" for none. The class `Scripted` lists them.
         protocol: "uci" or "cecp".
         at: Number of the search with the fault, from 1.
         moves: Moves instead, such as "e2e4,d2d4"; with a slash between those of White and those of Black.
-        program: `PLAYING` or `MISBEHAVING`.
     """
-    command = [sys.executable, "-E", "-S", program, "--protocol", protocol, "--fault", fault, "--at", str(at)]
+    command = [sys.executable, "-E", "-S", PLAYING, "--protocol", protocol, "--fault", fault, "--at", str(at)]
     return (*command, "--moves", moves) if moves else tuple(command)

@@ -36,10 +36,10 @@ from enginetour.referee.startup import EnginePool, Seat
 from enginetour.referee.talk import describe_exit
 from enginetour.reports import pgn
 from enginetour.store.tournaments import Store
-from enginetour.testing import MISBEHAVING, PLAYING
+from enginetour.testing import PLAYING
 from tests.programs.variantplayer import choice
 from tests.support import engines
-from tests.support.engines import BOTH, Eavesdropper, Protocol, drawn, game, lost, scripted, sound
+from tests.support.engines import BOTH, MISBEHAVING, Eavesdropper, Protocol, drawn, game, lost, scripted, sound
 from tests.support.tournaments import Forked, audit, config, entrant, left_running, read, slots_of, tour
 from tests.support.tournaments import scripted as tournaments_scripted
 

@@ -24,10 +24,9 @@ from enginetour.referee import probe as probes
 from enginetour.referee import talk
 from enginetour.referee.link import Link
 from enginetour.referee.probe import probe
-from enginetour.testing import MISBEHAVING
 from enginetour.tournament.config.entrants import refuse_limits
 from enginetour.tournament.probing import refuse_unfit
-from tests.support.engines import BOTH, Eavesdropper, Protocol, deaf_at_first, game, scripted, sound
+from tests.support.engines import BOTH, MISBEHAVING, Eavesdropper, Protocol, deaf_at_first, game, scripted, sound
 
 # Probes: what is reported of an engine before it plays.
 

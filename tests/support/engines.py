@@ -36,7 +36,7 @@ from enginetour.referee.compliance.exam import Compliance, ComplianceTask
 from enginetour.referee.game import play
 from enginetour.referee.link import Link
 from enginetour.referee.startup import EnginePool
-from enginetour.testing import BABBLING, scripted_engine
+from enginetour.testing import scripted_engine
 
 # Games between scripted engines in the process of the test.
 
@@ -191,6 +191,8 @@ def babbled(protocol: Protocol, seed: int) -> Game:
 # Compliance tests of engines with faults, with short timeouts.
 
 EXAMINEE = str(Path(__file__).parents[1] / "programs" / "examinee.py")
+BABBLING = str(Path(__file__).parents[1] / "programs" / "babbling.py")
+MISBEHAVING = str(Path(__file__).parents[1] / "programs" / "misbehaving.py")
 
 
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,10 +29,9 @@ from enginetour.model.game import Entrant, Game, Incident, Opening, Outcome, Pai
 from enginetour.model.task import EngineSpec, GameTask, Quirks, Rules, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.tournaments import Draft, Store
-from enginetour.testing import MISBEHAVING
 from enginetour.tournament.executor import LocalExecutor, SlotSettings
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
-from tests.support.engines import LONG, Protocol
+from tests.support.engines import LONG, MISBEHAVING, Protocol
 from tests.support.tournaments import BUSY_S, GONE_S, default_signals, left_running, tour
 
 # A faulty engine plays a tournament of six games with two sound engines.

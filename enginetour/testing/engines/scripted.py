@@ -60,7 +60,6 @@ class Scripted:
         self.set = []
         self.input = b""
         self.opponent = ""
-        self.late_features = False
         self.hint = options.hint
         self.ponders = 0
         self.starts = options.starts

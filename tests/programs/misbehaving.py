@@ -9,8 +9,10 @@ import _signal as signal  # for the reason in scripted.py
 import faulthandler
 import os
 import resource
+import sys
 import time
 
+sys.path.insert(0, __file__.rpartition("/tests/")[0] + "/enginetour/testing/engines")
 from scripted import ANSWERS, Options, Scripted
 
 ODD_NAMES = (

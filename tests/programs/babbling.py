@@ -7,8 +7,10 @@ Before line --calm nothing is changed, so that every state of the protocol can b
 # An engine is a program, not a module of the package: it has no annotations and does not use python-chess.
 import os
 import random
+import sys
 import time
 
+sys.path.insert(0, __file__.rpartition("/tests/")[0] + "/enginetour/testing/engines")
 from scripted import Options, Scripted
 
 WORDS = [
