@@ -159,9 +159,11 @@ class Gotha(PairingSystem):
     def criteria(self, inputs: CriteriaInput) -> tuple[Criterion, ...]:
         """Return the criteria whose values add up to the weight of a pair."""
 
+    @property
     def given(self) -> Handicap | None:
-        """Return the handicap that stronger entrants give; the default is None."""
-        return None
+        """Handicap by score that stronger entrants give, if the settings have one."""
+        found = getattr(self.options, "handicap", None)
+        return found if isinstance(found, Handicap) else None
 
     def by_rating(self, _field: Field) -> bool:
         """Return whether the rating is the last key of the order inside groups."""
@@ -298,7 +300,7 @@ class Gotha(PairingSystem):
         order = self.ranked(field, context, by_rating=self.by_rating(field))
         categories = context.terms.categories
         lineup = lineup_of(field, context.points, context.span, order, categories=categories, recent=self.memory)
-        given = self.given()
+        given = self.given
         limit = given.threshold if given is not None else None
         strength = np.array(context.strength, dtype=np.int64)[lineup.member]
         strength = strength if limit is None else np.minimum(strength, limit)
@@ -459,6 +461,6 @@ class ByCriteria(Gotha):
             sos = [values[at] for at in lineup.member.tolist()]
         return draw.by_rule(inputs.field, lineup, options.float_rule, sos, unit)
 
-    def first_rounds(self, field: Field) -> bool:
-        """Return whether the round uses `seeding`; later rounds use `seeding_later`."""
+    def by_rating(self, field: Field) -> bool:
+        """Return whether the rating orders a group: only in the first rounds, which use `seeding`."""
         return field.number <= int(self.options.seeding_rounds)

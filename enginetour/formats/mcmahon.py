@@ -23,7 +23,6 @@ from enginetour.formats.gotha import (
     FamilyWeight,
     Gotha,
     GothaOptions,
-    Handicap,
     HandicapByScore,
     LateSeeding,
     PairingContext,
@@ -66,10 +65,6 @@ class _FromStarts(Starting, Gotha):
         """Raise ValueError if the field cannot be paired or an entrant has no rating."""
         super().check(members)
         check_rated(self.name, members)
-
-    def given(self) -> Handicap | None:
-        """Return the handicap from the settings."""
-        return self.options.handicap  # type: ignore[no-any-return]
 
     def context(self, field: Field) -> PairingContext:
         """Return McMahon scores in groups from the bar downwards."""
@@ -121,10 +116,6 @@ class McMahon(_FromStarts, ByCriteria):
     def __init__(self, options: Any) -> None:
         super().__init__(options)
         self.step = 1 + options.half_groups
-
-    def by_rating(self, field: Field) -> bool:
-        """Return whether the rating decides the order inside a group, which is so in the first rounds only."""
-        return self.first_rounds(field)
 
 
 _RECONSTRUCTED = "The default is reconstructed, because the original value is not public."
@@ -196,7 +187,6 @@ class Gotha2005(_FromStarts):
             inputs.context.starts.bands[at] > limit or (options.exempt_wins and 2 * field.scores[at] >= enough)
             for at in inputs.lineup.member.tolist()
         ]
-        given = self.given()
         older = OlderGotha(
             field,
             inputs.lineup,
@@ -204,7 +194,7 @@ class Gotha2005(_FromStarts):
             inputs.chance,
             np.array(exempt, dtype=np.bool_),
             inputs.strength,
-            None if given is None else given.correction,
+            None if self.given is None else self.given.correction,
             options.seeding,
             options.random,
         )

@@ -25,6 +25,7 @@ from enginetour.formats.base import (
     RatingHandicap,
     RequestedByes,
     RoundsByName,
+    check_present,
     refuse_twice,
     without_odds_colors,
 )
@@ -71,12 +72,9 @@ class RoundsState(FormatState):
 
     def place(self, name: str) -> int:
         """Return the place of an entrant; raise ValueError if it is unknown or has withdrawn."""
-        places = {member.name: place for place, member in enumerate(self.field.members)}
-        if name not in places:
-            raise ValueError(f"{name} is not in this tournament")
-        if places[name] in self.gone:
-            raise ValueError(f"{name} has already withdrawn")
-        return places[name]
+        names = [member.name for member in self.field.members]
+        check_present(name, names, {names[place] for place in self.gone})
+        return names.index(name)
 
     @property
     def present(self) -> tuple[int, ...]:

@@ -16,7 +16,6 @@ from enginetour.formats.gotha import (
     CriteriaOptions,
     EarlySeeding,
     FamilyWeight,
-    Handicap,
     HandicapByScore,
     LateSeeding,
     PairingContext,
@@ -143,14 +142,6 @@ class SwissCat(_ByWins):
         """Raise ValueError if the field cannot be paired or an entrant has no rating."""
         super().check(members)
         check_rated(self.name, members)
-
-    def given(self) -> Handicap | None:
-        """Return the handicap of the settings."""
-        return self.options.handicap
-
-    def by_rating(self, field: Field) -> bool:
-        """Return whether the rating orders a group: only in the first rounds."""
-        return self.first_rounds(field)
 
     def starts(self, field: Field) -> Starts:
         """Return starting scores by bands between floor and bar; the floor starts with 0."""

@@ -514,14 +514,6 @@ class Progress:
     done: Truths
     doubt: Truths
 
-    def in_doubt(self, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """Return the pairs of names in doubt; an entrant whose own interval is too wide is alone. No leading index."""
-        one, other = np.nonzero(np.triu(self.doubt))
-        return tuple(
-            (names[row],) if row == column else (names[row], names[column])
-            for row, column in zip(one.tolist(), other.tolist(), strict=True)
-        )
-
 
 def progress(posterior: Posterior, goal: Goal) -> Progress:
     """Return how far the goal is reached after the finished games, and what is still in doubt.
