@@ -376,47 +376,22 @@ def write_entry(folder: Path, entry: EngineEntry) -> Path:
 
 def entry_text(entry: EngineEntry) -> str:
     """Return the TOML text of an engine file for `entry`, without keys that have their default."""
-    lines = [f"name = {_toml(entry.name)}", f"command = {_toml(entry.command)}", f"protocol = {_toml(entry.protocol)}"]
-    for key in (
-        "dir",
-        "version",
-        "author",
-        "family",
-        "origin",
-        "rating",
-        "package",
-        "max_copies",
-        "sandbox",
-        "keep_scratch",
-    ):
-        value = getattr(entry, key)
-        if value not in (None, "", 0, "none"):
-            lines.append(f"{key} = {_toml(value)}")
-    if entry.limits is not None:
-        lines.append(f"limits = {_toml(tuple(sorted(entry.limits)))}")
-    if entry.pass_env:
-        lines.append(f"pass_env = {_toml(entry.pass_env)}")
+    lines = [f"{key} = {toml_value(getattr(entry, key))}" for key in ("name", "command", "protocol")]
+    names = "dir version author family origin rating package max_copies sandbox keep_scratch"
+    keys = {name: getattr(entry, name) for name in names.split()}
+    keys |= {"limits": sorted(entry.limits or ()), "pass_env": entry.pass_env}
+    lines += [f"{key} = {toml_value(one)}" for key, one in keys.items() if one not in (None, "", 0, "none", [], ())]
     tables = {"env": entry.env, "options": entry.options, "files": entry.files}
-    for section, table in {
-        **tables,
-        "resources": _changed_keys(entry.resources),
-        "quirks": _changed_keys(entry.quirks),
-    }.items():
+    tables |= {"resources": _changed_keys(entry.resources), "quirks": _changed_keys(entry.quirks)}
+    for section, table in tables.items():
         if table:
-            lines += ["", f"[{section}]", *(f"{_toml(key)} = {_toml(value)}" for key, value in table.items())]
+            lines += ["", f"[{section}]", *(f"{toml_value(key)} = {toml_value(one)}" for key, one in table.items())]
     return "\n".join(lines) + "\n"
 
 
 def _changed_keys(now: Quirks | Resources) -> dict[str, Any]:
     usual = type(now)()
     return {key: value for key, value in asdict(now).items() if value != getattr(usual, key)}
-
-
-def _toml(value: object) -> str:
-    """Return a value as TOML. A JSON string is also a TOML string, except that TOML does not allow DEL."""
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(_toml(one) for one in value)}]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 # Write the hints of compliance checks into an engine file: change or add their lines, and keep all other text.

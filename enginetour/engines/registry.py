@@ -136,12 +136,7 @@ def _options(rows: object) -> dict[str, OptionValue]:
 
 
 def _id(name: str, taken: set[str]) -> str:
-    slug = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:60] or "engine"
-    free, number = slug, 2
-    while free in taken:
-        free, number = f"{slug}-{number}", number + 1
-    taken.add(free)
-    return free
+    return _free(re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:60] or "engine", taken)
 
 
 # The registry.

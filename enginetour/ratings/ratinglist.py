@@ -115,6 +115,16 @@ class Row:
     diversity: float | None = None
     basis: FitBasis | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def points(self) -> float:
+        """Return the points of all games."""
+        return self.wins + self.draws / 2
+
+    @property
+    def draw_rate(self) -> float | None:
+        """Return the share of draws, or None without games."""
+        return self.draws / self.games if self.games else None
+
 
 def _shown(fitted: Fit, prior: Prior | None, mean: float | None) -> ShownRatings:
     """Return the ratings converted to Elo points around a fixed value: an anchor, the average or the prior's mean.

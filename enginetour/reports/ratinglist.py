@@ -28,6 +28,7 @@ from enginetour.reports.sheet import (
     WIDE_COLUMNS,
     Column,
     Sheet,
+    display_width,
     format_error,
     format_points,
     format_whole,
@@ -121,12 +122,7 @@ def incremental_sheet(title: str, known: Mapping[str, tuple[float, int]]) -> She
 
 
 def _row_cells(row: Row) -> dict[str, object]:
-    own = {
-        "points": row.wins + row.draws / 2,
-        "draw_rate": row.draws / row.games if row.games else None,
-        "remarks": "; ".join(row.remarks),
-    }
-    return {key: own[key] if key in own else getattr(row, key) for key in COLUMNS}
+    return {key: getattr(row, key) for key in COLUMNS} | {"remarks": "; ".join(row.remarks)}
 
 
 def _shown(row: Row, marks: list[str]) -> dict[str, str]:
@@ -215,13 +211,13 @@ def render_layout(
         sd = found.white_advantage_sd
         error = "" if sd is None else f" +/- {format_fixed(quantile(confidence) * sd, 2)}"  # as Ordo with -s
         lines += ["", f"White advantage = {format_fixed(found.white_advantage, 2)}{error}", *_draw_rate(found), ""]
-    footnotes = (*remark_notes(found), *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
-    return "\n".join([*lines, *_wrap_notes(footnotes, room)]) + "\n"
+    return "\n".join([*lines, *_footnotes(found, confidence, notes, room)]) + "\n"
 
 
-def _wrap_notes(notes: Sequence[str], room: int) -> list[str]:
-    width = min(room, NOTE_WIDTH)
-    return [line for note in notes for line in wrap_sentence(note, width)]
+def _footnotes(found: RatingList, confidence: float, notes: Sequence[str], room: int) -> list[str]:
+    """Return the lines below a list or its head-to-head results, with `notes` at the end."""
+    whole = (*remark_notes(found), *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
+    return [line for note in whole for line in wrap_sentence(note, min(room, NOTE_WIDTH))]
 
 
 def _draw_rate(found: RatingList) -> list[str]:
@@ -246,23 +242,14 @@ def ordo_csv(found: RatingList, columns: Sequence[str] = ORDO_DEFAULT) -> str:
     return Sheet("", heads, rows).csv()
 
 
-def _display_width(name: str) -> int:
-    """Return the width of a name in terminal columns; wide characters take two columns."""
-    from rich.cells import cell_len
-
-    return cell_len(safe_text(name))
-
-
 def _name_field(name: str, width: int) -> str:
     """Return a name padded to `width` columns, or shortened in its middle."""
-    from rich.cells import cell_len
-
     text = shorten_middle(safe_text(name), width)
-    return text + " " * (width - cell_len(text))
+    return text + " " * (width - display_width(text))
 
 
 def _name_width(rows: list[Row], room: int, taken: int, least: int) -> int:
-    longest = max((_display_width(row.name) for row in rows), default=0)
+    longest = max((display_width(safe_text(row.name)) for row in rows), default=0)
     return max(least, min(longest, max(_SHORTEST, room - taken)))
 
 
@@ -279,7 +266,7 @@ def _ordo_cell(row: Row, key: str) -> str:
     if key == "score":
         return f"{100 * row.score:.0f}"
     if key in ("los", "draw_rate"):
-        share = row.los if key == "los" else row.draws / row.games
+        share = row.los if key == "los" else row.draw_rate
         return "---" if share is None else f"{100 * share:.0f}"
     value = _number(row, key)
     if value is None:
@@ -289,11 +276,9 @@ def _ordo_cell(row: Row, key: str) -> str:
 
 def _number(row: Row, key: str) -> object:
     """Return a value as in Ordo's CSV, with one decimal and shares in %, or None if it is unknown."""
-    if key == "points":
-        return row.wins + row.draws / 2
-    value = row.draws / row.games if key == "draw_rate" else getattr(row, key)
-    if value is None:
-        return None
+    value = getattr(row, key)
+    if value is None or key == "points":
+        return value
     if key in ("score", "draw_rate"):
         return round(100 * value, 2)
     if key == "los":
@@ -308,7 +293,7 @@ def _bayeselo(rows: list[Row], room: int) -> Iterator[str]:
     yield f"Rank {_name_field('Name', width)}   Elo    +    - games score oppo. draws"
     for row in rows:
         score, draws = (f"{100 * share:.0f}%" for share in (row.score, row.draws / row.games))
-        bounds = _bound(row.plus, 5) + _bound(row.minus, 5)
+        bounds = _bound(row.plus) + _bound(row.minus)
         yield (
             f"{row.rank:4} {_name_field(row.name, width)} {round(row.rating):5}{bounds} {row.games:5} {score:>5}"
             f" {round(row.opponents):5} {draws:>5}"
@@ -327,8 +312,8 @@ def _ccrl(rows: list[Row], room: int) -> Iterator[str]:
         los = "" if row.los is None else f"{100 * row.los:.1f}%"
         apart = format_fixed(row.opponents - row.rating, 1, signed=True).replace("-", "−")
         yield (
-            f"{rank:>{first}}  {_name_field(row.name, width)} {round(row.rating):5} {_bound(row.plus, 5, '+')}"
-            f" {_bound(row.minus, 5, '−')}  {score:>6} {apart:>8}  {draws:>6} {row.games:6} {los:>6}"
+            f"{rank:>{first}}  {_name_field(row.name, width)} {round(row.rating):5} {_bound(row.plus, '+')}"
+            f" {_bound(row.minus, '−')}  {score:>6} {apart:>8}  {draws:>6} {row.games:6} {los:>6}"
         ).rstrip()
 
 
@@ -339,8 +324,8 @@ def _shared_ranks(ratings: Sequence[int]) -> list[str]:
     return [f"{starts[r]}-{ends[r]}" if starts[r] < ends[r] else str(starts[r]) for r in ratings]
 
 
-def _bound(number: float | None, width: int, sign: str = "") -> str:
-    return f"{'---' if number is None else sign + format_error(number):>{width}}"
+def _bound(number: float | None, sign: str = "") -> str:
+    return f"{'---' if number is None else sign + format_error(number):>5}"
 
 
 # Matrices of a list.
@@ -499,7 +484,7 @@ def head_to_head_text(
     rated = {row.name: row for row in found.rows}
     names = list(_names(met, found))
     digits = len(str(len(names))) + 2
-    longest = max((_display_width(name) for name in names), default=0)
+    longest = max((display_width(safe_text(name)) for name in names), default=0)
     wide = min(longest + _RATING, max(_SHORTEST_OPPONENT, room - _NUMBERS - digits))
     lines = ["Head to head statistics:"]
     for number, name in enumerate(names, 1):
@@ -507,7 +492,7 @@ def head_to_head_text(
         games, wins, draws, losses = (sum(getattr(each, key) for each in own) for key in _COUNTS)
         share = 100 * (wins + draws / 2) / games if games else 0.0
         rating = "----" if row is None else format_fixed(row.rating, 1)
-        heading = _name_field(name, max(wide - _RATING, min(_HEADING, _display_width(name))))
+        heading = _name_field(name, max(wide - _RATING, min(_HEADING, display_width(safe_text(name)))))
         head = f"{number}) {heading} {rating:>7}"
         lines += ["", f"{head} : {games:6} (+{wins},={draws},-{losses}), {share:5.1f} %", ""]
         indent = " " * digits
@@ -518,8 +503,7 @@ def head_to_head_text(
             cfs = "----" if each.los is None else f"{100 * each.los:.1f}"
             counts = f"{each.games:6} ({each.wins:3},{each.draws:3},{each.losses:3}), {100 * each.score:5.1f}"
             lines.append(f"{indent}{_name_field(each.opponent, wide)} : {counts} : {diff:>7}, {sd:>5}, {cfs:>6}")
-    footnotes = (*remark_notes(found), *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
-    return "\n".join([*lines, "", *_wrap_notes(footnotes, room)]) + "\n"
+    return "\n".join([*lines, "", *_footnotes(found, confidence, notes, room)]) + "\n"
 
 
 def head_to_head_json(

@@ -170,7 +170,7 @@ def render(sheet: Sheet, width: int | None = None) -> str:
     shown = [i for i, column in enumerate(sheet.columns) if not column.rare or any(line[i] for line in cells)]
     columns, cells = [sheet.columns[i] for i in shown], [[line[i] for i in shown] for line in cells]
     headers = [column.header for column in columns]
-    widths = [max([_len(headers[i]), *(_len(line[i]) for line in cells)]) for i in range(len(headers))]
+    widths = [max(map(display_width, column)) for column in zip(headers, *cells, strict=True)]
     room = width or PLAIN_WIDTH
     _fit(widths, columns, room)
     for i, column in enumerate(columns):
@@ -236,7 +236,8 @@ def _is_narrow(text: str) -> bool:
     return text.isprintable() and (text.isascii() or max(text) <= "\xff")
 
 
-def _len(text: str) -> int:
+def display_width(text: str) -> int:
+    """Return the width of a text in terminal columns; wide characters take two columns."""
     if _is_narrow(text):
         return len(text)
     from rich.cells import cell_len
@@ -246,7 +247,7 @@ def _len(text: str) -> int:
 
 def _keep_apart(cells: list[list[str]], i: int, width: int) -> None:
     """Shorten texts of a column in the middle if they would be equal when cut at the end."""
-    long = {line[i] for line in cells if _len(line[i]) > width}
+    long = {line[i] for line in cells if display_width(line[i]) > width}
     if len({_cut(text, max(0, width - 1)) for text in long}) < len(long):
         for line in cells:
             if line[i] in long:
@@ -258,17 +259,17 @@ def shorten_middle(text: str, width: int) -> str:
 
     Names begin with the engine and end with the version, so both stay visible.
     """
-    if _len(text) <= width:
+    if display_width(text) <= width:
         return text
     tail = width // 2
     return f"{_cut(text, width - 1 - tail)}…{_cut(text[::-1], tail)[::-1]}"
 
 
 def _pad(text: str, width: int, *, left: bool) -> str:
-    size = _len(text)
+    size = display_width(text)
     if size > width:
         text = f"{_cut(text, max(0, width - 1))}…"
-        size = _len(text)
+        size = display_width(text)
     fill = " " * (width - size)
     return text + fill if left else fill + text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import fsum, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -498,18 +499,19 @@ def relative_strengths(field: Field) -> tuple[float, ...]:
 
     The model treats a draw as half a win and half a loss, so the points of a match are sufficient.
     """
-    names = [f"{place:06}" for place in range(len(field.members))]  # two entrants can have the same name
-    counts: dict[tuple[str, str], tuple[int, int, int]] = {}
-    for one, other, mine, theirs in _met(field):
-        draws = mine % 2
-        old = counts.get((names[one], names[other]), (0, 0, 0))
-        more = ((mine - draws) // 2, draws, (theirs - draws) // 2)
-        counts[names[one], names[other]] = (old[0] + more[0], old[1] + more[1], old[2] + more[2])
-    if not counts:
-        return (0.0,) * len(names)
-    from enginetour.ratings.likelihood import fit  # loads numpy, which most tables do not need
+    from enginetour.formats.pairing.gorounds import match_scores  # loads numpy, which most tables do not need
+    from enginetour.ratings.likelihood import fit
     from enginetour.ratings.priors import PhantomDraws
 
+    names = [f"{place:06}" for place in range(len(field.members))]  # two entrants can have the same name
+    counts: dict[tuple[str, str], tuple[int, int, int]] = {}
+    for one, other, score in chain.from_iterable(match_scores(field)):
+        if any(score):
+            pair = names[one], names[other]
+            wins, draws, losses = map(sum, zip(counts.get(pair, (0, 0, 0)), score, strict=True))
+            counts[pair] = wins, draws, losses
+    if not counts:
+        return (0.0,) * len(names)
     found = fit(counts, prior=PhantomDraws(1.0, 0.0)).by_name()
     return tuple(found.get(name, 0.0) for name in names)
 
@@ -572,13 +574,3 @@ def pairing_error(field: Field, strengths: Sequence[float], rounds: Sequence[int
 
 def _boards(row: Sequence[Turn]) -> list[tuple[int, int]]:
     return [(one, turn.opponent) for one, turn in enumerate(row) if turn.opponent is not None and one < turn.opponent]
-
-
-def _met(field: Field) -> list[tuple[int, int, int, int]]:
-    """Return the matches with a result: the places of both entrants, the lower one first, and their scores."""
-    return [
-        (one, other, row[one].points, row[other].points)
-        for row in field.history
-        for one, other in _boards(row)
-        if row[one].met and row[one].points + row[other].points
-    ]

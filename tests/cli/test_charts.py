@@ -54,7 +54,7 @@ def pictures() -> dict[str, Picture]:
         "bubble": bubble_chart(
             rounds, [StandingsRow(i, n, 0, 0, "active") for i, n in enumerate(NAMES)], title="bubble"
         ),
-        "history": curves.rating_history_chart([curves.Curve(ODD, points), curves.Curve("B", points[:1])], title="h"),
+        "history": curves.curve_chart([curves.Curve(ODD, points), curves.Curve("B", points[:1])], title="h"),
         "score": curves.score_chart(dict.fromkeys(NAMES, (2, 1, 0, 2)), title="s"),
         "white": curves.white_share_chart(
             [curves.ShareBar("all", 0.5, nan, 4), curves.ShareBar(ODD, None, None, 0)], title="w"
@@ -65,7 +65,7 @@ def pictures() -> dict[str, Picture]:
         "nothing": rating_chart([], title="n"),
         "nobody": crosstable_chart([], title="n"),
         "no round": bubble_chart([], [], title="n"),
-        "no line": curves.rating_history_chart([], title="n"),
+        "no line": curves.curve_chart([], title="n"),
         "no gap": curves.histogram([], title="n", unit="ms"),
         "no opponent": lists.score_by_rating_chart(None, [], title="n"),
     }

@@ -14,7 +14,7 @@ from enginetour.interop.bubblecase import read_case
 from enginetour.model.game import Entrant, GameFinished
 from enginetour.reports.charts.bubble import SectionRound, bubble_chart, round_robins
 from enginetour.reports.charts.canvas import clean_text, linear_scale
-from enginetour.reports.charts.curves import Curve, Point, rating_history_chart
+from enginetour.reports.charts.curves import Curve, Point, curve_chart
 from enginetour.reports.charts.lists import RatedEngine, rating_chart
 from enginetour.reports.charts.movement import movement_chart
 from enginetour.reports.charts.output import svg, svg_file
@@ -43,7 +43,7 @@ def test_any_numbers_can_be_drawn(rows: list[tuple[float | None, float | None, f
     """Values that are not finite are left out, and nothing is drawn outside of the image."""
     rated = [RatedEngine(f"E{place}", *row, 1) for place, row in enumerate(rows)]
     points = tuple(Point(float(place), *row) for place, row in enumerate(rows))
-    for picture in (rating_chart(rated, title="t"), rating_history_chart([Curve("E", points)], title="t")):
+    for picture in (rating_chart(rated, title="t"), curve_chart([Curve("E", points)], title="t")):
         root = ET.fromstring(svg(picture))
         for element in root.iter("text"):
             x, y = (float(element.get(name, "0")) for name in ("x", "y"))

@@ -239,7 +239,7 @@ def _row_marks(
         elif name in one.left:
             yield Area((rectangle(start, y + 1, max(1.0, end - start - 1), row - 2),), "muted", 0.25)
         if one.parked == name:
-            yield Area((arrow(end + 5, middle, 4.5, up=True),), "accent-2")
+            yield Area((arrow(end + 5, middle),), "accent-2")
         if one.dropped == name:
             yield from cross(end + 6, middle, 4.0, "bad")
         if name in one.withdrawn:
@@ -285,7 +285,7 @@ def _legend(left: float, y: float) -> Iterator[Mark]:
         yield Area((rectangle(x, y, 12, 12),), "accent", alpha)
         yield Label(x + 17, y + 10, label, "muted", SMALL_SIZE)
         x += 17 + text_width(label, SMALL_SIZE) + 14
-    yield Area((arrow(x + 4, y + 6, 4.5, up=True),), "accent-2")
+    yield Area((arrow(x + 4, y + 6),), "accent-2")
     yield Line(((x + 4, y + 6), (x + 24, y + 6)), "accent-2", 2.0)
     yield Label(x + 29, y + 10, "parked", "muted", SMALL_SIZE)
     x += 29 + text_width("parked", SMALL_SIZE) + 14

@@ -140,10 +140,9 @@ def cross(x: float, y: float, radius: float, role: str) -> tuple[Line, Line]:
     return Line(low, role, 1.6), Line(high, role, 1.6)
 
 
-def arrow(x: float, y: float, radius: float, *, up: bool) -> tuple[XY, ...]:
-    """Return the outline of a small triangle that points up or down."""
-    tip = -radius if up else radius
-    return ((x - radius, y - tip), (x + radius, y - tip), (x, y + tip))
+def arrow(x: float, y: float) -> tuple[XY, ...]:
+    """Return the outline of a small triangle that points up."""
+    return ((x - 4.5, y + 4.5), (x + 4.5, y + 4.5), (x, y - 4.5))
 
 
 def is_drawable(value: float | None) -> bool:
@@ -222,11 +221,6 @@ def linear_scale(values: Iterable[float | None], start: float, end: float, *, le
         low, high = middle - least / 2, middle + least / 2
     margin = (high - low) * 0.03
     return Scale(low - margin, high + margin, start, end)
-
-
-def count_scale(most: int, start: float, end: float) -> Scale:
-    """Return a scale from 0 to `most`, but at least to 1."""
-    return Scale(0, max(1, most), start, end)
 
 
 def format_tick(value: float) -> str:

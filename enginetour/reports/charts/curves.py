@@ -21,7 +21,6 @@ from enginetour.reports.charts.canvas import (
     Scale,
     Tooltip,
     clean_text,
-    count_scale,
     diamond,
     format_count_tick,
     format_tick,
@@ -61,17 +60,17 @@ class Curve:
     points: tuple[Point, ...]
 
 
-def _curve_chart(
+def curve_chart(
     lines: Sequence[Curve],
     *,
     title: str,
-    below: str,
+    below: str = "edition",
     say_y: Callable[[float], str] = format_tick,
     level: float | None = None,
     least: float = 20.0,
     width: float = output.CHART_WIDTH,
 ) -> Picture:
-    """Return the chart of the first `_MAX_CURVES` curves. `below` is the label of the x axis.
+    """Return the chart of the first `_MAX_CURVES` curves. `below` is the label of the x axis, for example of a game.
 
     `level` is the y value of an additional horizontal line. `least` is the smallest span of the y axis.
     """
@@ -163,18 +162,6 @@ def _summary(lines: Sequence[Curve], count: int) -> str:
     return f"{count} curve{'s' * (count != 1)} of up to {points} points: {name_list([line.name for line in there], 8)}."
 
 
-def rating_history_chart(
-    lines: Sequence[Curve], *, title: str, below: str = "edition", width: float = output.CHART_WIDTH
-) -> Picture:
-    """Return the chart of ratings with intervals. x is the number of an edition or of a game."""
-    return _curve_chart(lines, title=title, below=below, width=width)
-
-
-def goal_chart(lines: Sequence[Curve], *, wanted: float, title: str, width: float = output.CHART_WIDTH) -> Picture:
-    """Return the chart of the value of a goal by the number of games, with a line at the wanted value."""
-    return _curve_chart(lines, title=title, below="games", level=wanted, least=0.1, width=width)
-
-
 def edition_point(edition: int, rating: float, plus: float | None, minus: float | None, games: int) -> Point:
     """Return the point of a rating in an edition. `plus` and `minus` are the distances to the ends of the interval."""
     sides = [
@@ -192,7 +179,7 @@ def edition_point(edition: int, rating: float, plus: float | None, minus: float 
 
 def score_chart(results: Mapping[str, Sequence[int]], *, title: str, width: float = output.CHART_WIDTH) -> Picture:
     """Return the chart of each engine's points above 50 % after each game. `results` are half points of each game."""
-    return _curve_chart(
+    return curve_chart(
         [Curve(name, _over_half(points)) for name, points in results.items()],
         title=title,
         below="games of the engine (y axis: points above 50 %)",
@@ -273,7 +260,7 @@ def histogram(values: Sequence[float], *, title: str, unit: str, width: float = 
 
     firsts = [bisect_left(there, number, key=bar) for number in range(_BINS)]
     counts = [after - first for first, after in pairwise([*firsts, len(there)])]
-    heights = count_scale(max(counts), bottom, top)
+    heights = Scale(0, max(1, *counts), bottom, top)
     marks: list[Mark] = [*output.heading(title, width), *output.y_axis(heights, left, right, say=format_count_tick)]
     marks += output.x_axis(scale, top, bottom, f"{unit}; {_quantiles(there)}", grid=False)
     wide = (right - left) / _BINS

@@ -89,14 +89,14 @@ def editions_picture(one: ListHistory, width: float = CHART_WIDTH) -> Picture | 
     if len(one.editions) < 2:
         return None
     lines = [_curve(name, points) for name, points in one.engines[:_MOST_CURVES]]
-    return curves.rating_history_chart(lines, title=f"Editions of {one.name}", width=width)
+    return curves.curve_chart(lines, title=f"Editions of {one.name}", width=width)
 
 
 def career_picture(name: str, editions: Sequence[PublishedRating], width: float = CHART_WIDTH) -> Picture | None:
     """Return a chart of an engine's ratings in the editions of its list, or None if there is only one edition."""
     if len(editions) < 2:
         return None
-    return curves.rating_history_chart([_curve(name, editions)], title="Rating in each edition", width=width)
+    return curves.curve_chart([_curve(name, editions)], title="Rating in each edition", width=width)
 
 
 def _curve(name: str, points: Sequence[PublishedRating]) -> Curve:
@@ -115,7 +115,7 @@ def paths_picture(name: str, own: Sequence[RatingPath], width: float = CHART_WID
     ]
     if not lines:
         return None
-    return curves.rating_history_chart(lines, title=f"{name}, game by game", below="game", width=width)
+    return curves.curve_chart(lines, title=f"{name}, game by game", below="game", width=width)
 
 
 def fairness_pictures(found: Fairness, width: float = CHART_WIDTH) -> Iterator[Picture]:

@@ -130,4 +130,5 @@ def goal_picture(goal: GoalReview, width: float = CHART_WIDTH) -> Picture | None
     if goal.outlook.expected:
         lines.append(Curve("expected", tuple(Point(games, value) for games, value in goal.outlook.expected)))
     what = "largest error (Elo)" if goal.by_error else "likelihood"
-    return curves.goal_chart(lines, wanted=goal.outlook.wanted, title=f"Progress: {what}", width=width)
+    level = goal.outlook.wanted
+    return curves.curve_chart(lines, title=f"Progress: {what}", below="games", level=level, least=0.1, width=width)
