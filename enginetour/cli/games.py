@@ -292,9 +292,7 @@ def _played(log: TournamentLog) -> PlayedTournament:
     found: dict[GameKey, tuple[int, TableGame]] = {}
     for line in log.games():
         key = Pairing(line.white, line.black, line.meeting, line.leg).key
-        if (
-            decided.played.get(key) is line.outcome
-        ):  # keep the latest game, because a pairing with a voided game has several games
+        if decided.played.get(key) is line.outcome:  # the latest game of a pairing; a voided game is an earlier one
             found[key] = line.round, TableGame(line.white, line.outcome, key not in decided.void)
     games: dict[tuple[int, frozenset[str]], list[TableGame]] = {}
     for key, (number, sat) in found.items():
@@ -415,9 +413,8 @@ def _task(log: TournamentLog, number: int, game: Game, incident: Incident, optio
     sides[engine] = replace(sides[engine], spec=_checked(sides[engine].spec, accept_change=options.accept_change))
     rules = Rules(hang_limit=log.config["play"].get("hang_limit", Rules().hang_limit))
     white, black = sides[game.pairing.white], sides[game.pairing.black]
-    booked = sum(
-        1 for _ in takewhile(lambda move: move.book, game.moves)
-    )  # book moves before the first search; the own book of the other engine may continue after it
+    # Book moves before the first search; the own book of the other engine may continue after it.
+    booked = sum(1 for _ in takewhile(lambda move: move.book, game.moves))
     opening = replace(game.opening, moves=tuple(move.uci for move in game.moves[:booked])) if booked else game.opening
     return ReenactTask(
         GameTask(game.pairing, white, black, opening, rules),

@@ -247,14 +247,11 @@ def _event(path: Path) -> str:
 
 def _titles(database: Address) -> frozenset[str]:
     """Return the titles of the tournaments that were played here, because the files may contain their games."""
-    from enginetour.store.database import database_exists
     from enginetour.store.imports import export_titles
-    from enginetour.store.tournaments import Store
+    from enginetour.store.tournaments import existing_store
 
-    if not database_exists(database):
-        return frozenset()
-    with rows_of_others(database), Store.open(database, create=False, readonly=True) as store:
-        return export_titles(store.database)
+    with rows_of_others(database), existing_store(database) as store:
+        return frozenset() if store is None else export_titles(store.database)
 
 
 def _entered(

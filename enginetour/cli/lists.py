@@ -32,6 +32,7 @@ from enginetour.cli.options import (
     open_store,
     output_option,
     quote_command,
+    refuse_group_options,
     size_of,
     tournament_options,
     without_collecting,
@@ -292,9 +293,7 @@ def lists(ctx: click.Context, db: Address | None) -> None:
     Example: enginetour lists define blitz --time-class blitz --min-games 30
     """
     if ctx.invoked_subcommand is not None:
-        typed = ctx.get_parameter_source("db") is click.core.ParameterSource.COMMANDLINE
-        if typed or output_form() != "text":
-            raise UsageRefused("options must follow the subcommand", place=f"lists {ctx.invoked_subcommand}")
+        refuse_group_options(ctx)
         return
     from enginetour.reports import documents
     from enginetour.reports import editions as sheets

@@ -19,12 +19,12 @@ from enginetour.cli.options import (
     database_option,
     gathered,
     many_option,
-    open_store,
     quote_command,
 )
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet
 from enginetour.model.errors import TourError, UsageRefused, usage_errors
 from enginetour.store.address import Address, database_of, results_of, workspace_of
+from enginetour.store.unreadable import rows_of_others
 
 if TYPE_CHECKING:
     from enginetour.cli.session import Run
@@ -39,9 +39,8 @@ if TYPE_CHECKING:
 
 _OWN = frozenset({"tc", "concurrency", "openings"})  # settings of [play] whose options are defined below
 _ELSEWHERE = frozenset({"odds"})  # setting of [play] that needs a handicap under [format]; `match` has no such option
-_LISTED = frozenset(
-    {"--option", "--entrant"}
-)  # options with a value of one word; a KEY=VALUE word after it does not belong to it
+# Options with a value of one word; a KEY=VALUE word after it does not belong to it.
+_LISTED = frozenset({"--option", "--entrant"})
 _EXAMPLES = {  # values that are tables or lists
     "draw": "movenumber=40 movecount=8 score=10",
     "resign": "movecount=4 score=600",
@@ -283,19 +282,18 @@ def _typed(draft: ConfigDraft, engines: Sequence[str]) -> dict[str, str]:
 def _print_result(run: Run) -> None:
     """Print the figures of a match if it has a game. For a match with a test, `Run` has already printed them."""
     from enginetour.reports.sprt import match_sheet
-    from enginetour.store.database import database_exists
     from enginetour.store.games import head_to_head
+    from enginetour.store.tournaments import newest_log
 
     config = run.plan.config
-    if config.system != "match" or config.format_options.sprt is not None or not database_exists(run.plan.database):
+    if config.system != "match" or config.format_options.sprt is not None:
         return
-    with open_store(run.plan.database) as store:
-        if not store.has(config.tournament.name):  # the run stopped before it created the tournament
+    with rows_of_others(run.plan.database), newest_log(run.plan.database, config.tournament.name) as log:
+        if log is None:  # the run stopped before it created the tournament
             return
-        log = store.tournament(config.tournament.name)
         one, other = (entrant.name for entrant in log.entrants)
         if log.pair_counts():
-            met = head_to_head(store.database, one, other, tournament=log.id)
+            met = head_to_head(log.database, one, other, tournament=log.id)
             print_sheet(match_sheet(f"{one} against {other}", met.scheduled))
 
 

@@ -114,6 +114,14 @@ database_option = click.option(
 )
 
 
+def refuse_group_options(ctx: click.Context) -> None:
+    """Raise UsageRefused if options of a subcommand are given before its name."""
+    typed = ctx.get_parameter_source("db") is click.core.ParameterSource.COMMANDLINE
+    if typed or output_form() != "text":
+        place = f"{ctx.info_name} {ctx.invoked_subcommand}"
+        raise UsageRefused("options must follow the subcommand", place=place)
+
+
 @dataclass(frozen=True, slots=True)
 class TournamentChoice:
     """The database and the tournament that a command's options select.

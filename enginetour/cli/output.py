@@ -287,9 +287,7 @@ class SignalState:
         earlier = signal.set_wakeup_fd(ring, warn_on_full_buffer=False)
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, before)
         for noted in before:
-            signal.signal(
-                noted, lambda *_: None
-            )  # the handler does nothing, because the byte in the pipe is read instead
+            signal.signal(noted, lambda *_: None)  # nothing to do, because the byte in the pipe is read instead
         listener = threading.Thread(target=self._listen, args=(bell, frozenset(before)), name="signals", daemon=True)
         listener.start()
         self._is_noting = True

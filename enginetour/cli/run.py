@@ -176,9 +176,8 @@ def stop_time(text: str, now: datetime | None = None) -> float:
         what = f"must be HH:MM or an ISO 8601 time such as 2026-11-22T07:00 (found {text!r})"
         raise UsageRefused(what, place="--stop-at") from None
     if daily and then <= now.replace(tzinfo=None):
-        then += timedelta(
-            days=1
-        )  # no zone: the same time of the local clock on the next day, even if summer time starts or ends in between
+        # No zone: the same time of the local clock on the next day, even if summer time starts or ends in between.
+        then += timedelta(days=1)
     if then.timestamp() <= now.timestamp():
         then = then.replace(fold=1)  # at the end of summer time, one hour occurs twice: use its second occurrence
     if then.timestamp() <= now.timestamp():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.options import COUNTED, PATH, database_option, open_store, quote_command
+from enginetour.cli.options import COUNTED, PATH, database_option, open_store, quote_command, refuse_group_options
 from enginetour.cli.output import Console, SignalState, discard_output, nonblocking_output
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet, print_text, width
 from enginetour.model.errors import UsageRefused
@@ -112,14 +112,12 @@ def _play(run: LeagueRun, console: Console, signals: SignalState, following: str
 
 def _print_season(database: Address, league: str) -> None:
     from enginetour.reports.league import season_sheet
-    from enginetour.store.database import database_exists
     from enginetour.store.seasons import newest_season
-    from enginetour.store.tournaments import Store
+    from enginetour.store.tournaments import existing_store
 
-    if database_exists(database):
-        with Store.open(database, create=False, readonly=True) as store:
-            if (book := newest_season(store, league)) is not None:
-                click.echo(f"\n{render(season_sheet(book), width())}", nl=False)
+    with existing_store(database) as store:
+        if store is not None and (book := newest_season(store, league)) is not None:
+            click.echo(f"\n{render(season_sheet(book), width())}", nl=False)
 
 
 @click.group(invoke_without_command=True)
@@ -132,9 +130,7 @@ def season(ctx: click.Context, db: Address | None) -> None:
     Example: enginetour season next league.toml
     """
     if ctx.invoked_subcommand is not None:
-        typed = ctx.get_parameter_source("db") is click.core.ParameterSource.COMMANDLINE
-        if typed or output_form() != "text":
-            raise UsageRefused("options must follow the subcommand", place=f"season {ctx.invoked_subcommand}")
+        refuse_group_options(ctx)
         return
     _show(db, None, None)
 

@@ -27,6 +27,7 @@ from enginetour.store.address import Address
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import repeated_games
 from enginetour.store.replay import fold
+from enginetour.store.tournaments import newest_log
 from enginetour.store.unreadable import rows_of_others
 from enginetour.tournament import run
 from enginetour.tournament.executor import LocalExecutor
@@ -241,9 +242,7 @@ class Run:
             ) as session,
         ):
             self.settled()
-            self.console.echo(
-                f"database {self.plan.database}"
-            )  # printed only now, so that an earlier error is printed alone
+            self.console.echo(f"database {self.plan.database}")  # only now, so that an earlier error is printed alone
             for notice in self.plan.config.notices:
                 self.console.echo(f"note: {notice}")
             sides = session.sides.values()
@@ -269,16 +268,10 @@ class Run:
             raise _StoppedEarly
 
     def _unfinished(self) -> bool:
-        from enginetour.store.database import database_exists
-        from enginetour.store.tournaments import Store
-
-        name = self.plan.config.tournament.name
-        if not database_exists(self.plan.database):
-            return False
-        with Store.open(self.plan.database, create=False) as store:
-            if not store.has(name):
+        with newest_log(self.plan.database, self.plan.config.tournament.name) as log:
+            if log is None:
                 return False
-            format_, state = fold(store.tournament(name))
+            format_, state = fold(log)
             return bool(format_.offers(state))
 
     def _play(self, session: Session, slots: int, most_games: int | None) -> int:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
+from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.ratings.ratinglist import RatingList
 from enginetour.store.codecs import clean_text
 from enginetour.store.counts import Moment, Removal, removals
@@ -199,6 +200,14 @@ def lines_by_name(store: Store, made: Edition) -> dict[str, EditionLine]:
     line_of = {line.name: line for line in made.lines}
     rated = sorted((version, name) for name, versions in made.versions.items() for version in versions)
     return {plain[version]: line_of[name] for version, name in rated if name in line_of} | line_of
+
+
+def rating_errors(lines: Mapping[str, EditionLine]) -> dict[str, float]:
+    """Return the standard errors of the ratings in Elo, by the names of the lines, without those that are not known."""
+    known = ((name, line.plus, line.minus) for name, line in lines.items())
+    return {
+        name: (plus + minus) / 2 / NORMAL_95 for name, plus, minus in known if plus is not None and minus is not None
+    }
 
 
 def _current(store: Store, name: str) -> tuple[Edition, int]:

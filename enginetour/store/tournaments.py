@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NoReturn
@@ -18,7 +19,7 @@ from enginetour.model.renamed import system_name
 from enginetour.model.task import EngineSpec
 from enginetour.store.address import Address, slug_of
 from enginetour.store.counts import engines_in, import_stands, removals, removed_imports, unpack_counts
-from enginetour.store.database import Database, inserted_id
+from enginetour.store.database import Database, database_exists, inserted_id
 from enginetour.store.engines import add_entrant, engine_names, rated_names
 from enginetour.store.games import scores_at_odds
 from enginetour.store.log import TournamentLog, write_notes
@@ -239,6 +240,23 @@ class Store:
         shown = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
         what = f"tournament {name!r} not found{did_you_mean(name, known)}"
         return UsageRefused(what, place=place, step=f"choose one of: {shown}")
+
+
+@contextmanager
+def existing_store(address: Address) -> Iterator[Store | None]:
+    """Open a database for reading, and yield it; yield None if it does not exist."""
+    if not database_exists(address):
+        yield None
+        return
+    with Store.open(address, create=False, readonly=True) as store:
+        yield store
+
+
+@contextmanager
+def newest_log(address: Address, name: str) -> Iterator[TournamentLog | None]:
+    """Yield the newest edition of a tournament; yield None if the database or the tournament does not exist."""
+    with existing_store(address) as store:
+        yield store.tournament(name) if store is not None and store.has(name) else None
 
 
 def tournament_entries(store: Store) -> list[TournamentEntry]:

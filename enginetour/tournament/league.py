@@ -21,10 +21,9 @@ from enginetour.formats.league import Move, Season, first_season, next_season
 from enginetour.model.errors import InputRefused, UsageRefused, suggest
 from enginetour.reports.progress import format_clock
 from enginetour.store.address import Address, results_of, workspace_of
-from enginetour.store.database import database_exists
 from enginetour.store.names import stage_name
 from enginetour.store.seasons import SeasonBook, Stage, newest_season, seasons_of, write_season
-from enginetour.store.tournaments import Store
+from enginetour.store.tournaments import Store, existing_store
 from enginetour.tournament.api import Run, Tournament
 from enginetour.tournament.config.league import League, StagePlan, load_league
 from enginetour.tournament.config.load import Config
@@ -103,13 +102,9 @@ def begin_season(
 
 def _following(league: League, database: Address) -> tuple[int, Season]:
     """Return the number and the places of the first or the next season."""
-    if database_exists(database):
-        with Store.open(database, create=False) as store:
-            book = newest_season(store, league.name)
-            return (book.stored.number + 1, _next(league, store, book)) if book else (1, _first(league, store))
-    if listed_order(league.section.start):
-        raise InputRefused("list not found", place=league.at("league", "start"), step="create the list first")
-    return 1, _first(league, None)
+    with existing_store(database) as store:
+        book = None if store is None else newest_season(store, league.name)
+        return (1, _first(league, store)) if book is None else (book.stored.number + 1, _next(league, book))
 
 
 def _plans(league: League, database: Address, number: int, season: Season) -> list[Plan]:
@@ -148,13 +143,12 @@ class LeagueOutlook:
 
 def look_ahead(league: League, database: Address) -> LeagueOutlook:
     """Return what a run plays now, or the next season if the newest one has ended. Nothing is written."""
-    if database_exists(database):
-        with Store.open(database, create=False) as store:
-            book = newest_season(store, league.name)
-            if book is not None and (stages := book.playable()):
-                configs = [stage_config(league, book, stage) for stage in stages]
-                plans = [prepare(config, database, resumes=True) for config in configs]
-                return LeagueOutlook(book.stored.number, exists=True, plans=plans, moves=())
+    with existing_store(database) as store:
+        book = None if store is None else newest_season(store, league.name)
+        if book is not None and (stages := book.playable()):
+            configs = [stage_config(league, book, stage) for stage in stages]
+            plans = [prepare(config, database, resumes=True) for config in configs]
+            return LeagueOutlook(book.stored.number, exists=True, plans=plans, moves=())
     number, season = _following(league, database)
     return LeagueOutlook(number, exists=False, plans=_plans(league, database, number, season), moves=season.moves)
 
@@ -183,8 +177,9 @@ def _by_list(league: League, store: Store | None, name: str, number: int | None)
     """Return the entrants in the order of a published list; entrants that are not in it come last."""
     from enginetour.store.editions import lines_by_name, read_edition  # imported here, because it is rarely used
 
-    assert store is not None
     place = league.at("league", "start")
+    if store is None:
+        raise InputRefused("list not found", place=place, step="create the list first")
     try:
         lines = lines_by_name(store, read_edition(store, name, number))
     except UsageRefused as refused:
@@ -195,11 +190,11 @@ def _by_list(league: League, store: Store | None, name: str, number: int | None)
     return sorted(league.members, key=lambda each: lines[each].ordinal if each in lines else last)
 
 
-def _next(league: League, store: Store, book: SeasonBook) -> Season:
+def _next(league: League, book: SeasonBook) -> Season:
     result = book.result()
     playing = {name for table in result.tables for name in table} | set(book.season.waiting)
     engines = [name for name in league.entrants if name in playing or name not in league.reserves]
-    known, suspended = _used(store, league.name)
+    known, suspended = _used(book.store, league.name)
     gone = suspended | known.intersection(league.versions.values())  # they do not come back under their names
     for name, old in league.versions.items():
         if not known.intersection((name, old)):
@@ -330,16 +325,14 @@ class LeagueRun:
 
     def _playable(self) -> list[tuple[Stage, Config]] | None:
         """Return the tournaments that can be played now; None if the league has no season. Find the free reserves."""
-        if not database_exists(self.database):
-            return None
-        with Store.open(self.database, create=False) as store:
-            book = newest_season(store, self.league.name)
+        with existing_store(self.database) as store:
+            book = None if store is None else newest_season(store, self.league.name)
             if book is None:
                 return None
             if self._season not in (0, book.stored.number):
                 return []  # the season of this run has ended, and another command has begun the next one
             self._season = book.stored.number
-            used = _used(store, self.league.name)[0] if self.league.reserves else ()
+            used = _used(book.store, self.league.name)[0] if self.league.reserves else ()
             self._reserves = Reserves(name for name in self.league.reserves if name not in used)
             return [(stage, stage_config(self.league, book, stage)) for stage in book.playable()]
 

@@ -30,7 +30,6 @@ from enginetour.openings.choice import BUILT_IN, READERS, OpeningBook, OpeningSc
 from enginetour.openings.eco import OpeningNames, read_opening_names
 from enginetour.openings.polyglot import BookLines
 from enginetour.openings.positions import needs_setboard
-from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.reports.sheet import format_count
 from enginetour.reports.starts import starts_json
 from enginetour.store.address import Address, database_of, results_of, workspace_of
@@ -285,25 +284,20 @@ def prepare(source: Path | Config, db: Address | None, *, resumes: bool = False,
 
 def _refuse_missing(path: Path, name: str, db: Address | None, *groups: str) -> None:
     """Raise PluginRefused if the stored tournament of a configuration needs a plug-in that is not installed."""
-    from enginetour.store.database import database_exists  # imported here, as below
-    from enginetour.store.tournaments import Store
+    from enginetour.store.tournaments import newest_log  # imported here, as below
 
     database = database_of(path.resolve().parent, db)
-    with suppress(StoreRefused):  # then the configuration is the first thing to correct
-        if database_exists(database):
-            with Store.open(database, readonly=True) as store:
-                if store.has(name):
-                    refuse_missing(stored_plugins(store.tournament(name).config), str(path), *groups)
+    # If the database cannot be read, the configuration is the first thing to correct.
+    with suppress(StoreRefused), newest_log(database, name) as log:
+        if log is not None:
+            refuse_missing(stored_plugins(log.config), str(path), *groups)
 
 
 def _gone(database: Address, name: str) -> set[str]:
-    from enginetour.store.database import database_exists  # imported here: engines start before this is loaded
-    from enginetour.store.tournaments import Store
+    from enginetour.store.tournaments import newest_log  # imported here: engines start before this is loaded
 
-    if not database_exists(database):
-        return set()
-    with Store.open(database, create=False) as store:
-        return store.tournament(name).gone if store.has(name) else set()
+    with newest_log(database, name) as log:
+        return set() if log is None else log.gone
 
 
 def _refuse_streams(config: Config) -> None:
@@ -481,7 +475,7 @@ def _on_elo(plan: Plan, marked: tuple[Entrant, ...]) -> Plan:
 
 def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[Plan, _Ranks, Errors]:
     """Return the plan with the list's edition in its configuration, and the ranks and rating errors by engine."""
-    from enginetour.store.editions import lines_by_name, read_edition
+    from enginetour.store.editions import lines_by_name, rating_errors, read_edition
 
     tournament, place = plan.config.tournament, plan.config.at("tournament", "order")
     try:
@@ -490,15 +484,10 @@ def _by_list(plan: Plan, store: Store, name: str, number: int | None) -> tuple[P
         raise InputRefused(refused.what, place=place, step=refused.step) from None
     lines = lines_by_name(store, made)
     ranks: _Ranks = {engine: (line.ordinal, line.rating) for engine, line in lines.items()}
-    errors = {
-        engine: (line.plus + line.minus) / 2 / NORMAL_95
-        for engine, line in lines.items()
-        if line.plus is not None and line.minus is not None
-    }
     if not any(entrant.name in ranks for entrant in plan.entrants):
         raise InputRefused(f"no entrant is in edition {made.number} of the list {name!r}", place=place)
     taken = tournament.model_copy(update={"order": f"list:{name}#{made.number}"})
-    return replace(plan, config=plan.config.model_copy(update={"tournament": taken})), ranks, errors
+    return replace(plan, config=plan.config.model_copy(update={"tournament": taken})), ranks, rating_errors(lines)
 
 
 def _doubts(plan: Plan, errors: Errors) -> tuple[str, ...]:

@@ -35,7 +35,6 @@ from enginetour.interop.toml import ConfigDraft, read_toml
 from enginetour.model.errors import TourError, UsageRefused, usage_errors
 from enginetour.model.game import Entrant
 from enginetour.model.timecontrol import TimeControl, expected_seconds
-from enginetour.ratings.pentanomial import NORMAL_95
 from enginetour.reports.sheet import Sheet, format_count, format_duration
 from enginetour.reports.sprt import plan_sheet
 from enginetour.store.address import Address, database_of, workspace_of
@@ -416,7 +415,7 @@ def _by_list(
 
     The order of the entrants of a configuration file becomes that of the list.
     """
-    from enginetour.store.editions import current_edition, lines_by_name, read_edition
+    from enginetour.store.editions import current_edition, lines_by_name, rating_errors, read_edition
 
     made = read_edition(store, name, number) if in_file else current_edition(store, name)
     lines = lines_by_name(store, made)
@@ -425,11 +424,7 @@ def _by_list(
         what = f"{lacking[0]} is not in the list {name!r}"
         raise UsageRefused(what, place="--list", step="omit this engine, or omit --list")
     rated = [replace(entrant, rating=there[entrant.name].rating) for entrant in lineup.entrants]
-    errors = [
-        (line.plus + line.minus) / 2 / NORMAL_95
-        for line in there.values()
-        if line.plus is not None and line.minus is not None
-    ]
+    errors = [*rating_errors(there).values()]
     if not in_file:
         return replace(lineup, entrants=tuple(rated)), errors
     rated.sort(key=lambda entrant: -(entrant.rating or 0.0))

@@ -25,6 +25,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from enginetour import __version__
+from enginetour.formats.base import Format
 from enginetour.model.errors import TourError, UsageRefused, suggest
 from enginetour.model.game import Outcome
 from enginetour.reports import documents
@@ -32,7 +33,7 @@ from enginetour.reports.forecast import limit_cpu, prospect_at
 from enginetour.reports.games import game_row
 from enginetour.reports.pgn import common_tags, export_pgn, game_pgn
 from enginetour.reports.ratinglist import list_json
-from enginetour.reports.sheet import iso_timestamp, json_text
+from enginetour.reports.sheet import Sheet, iso_timestamp, json_text
 from enginetour.store.definition import revisions_of
 from enginetour.store.editions import read_edition
 from enginetour.store.log import TournamentLog
@@ -228,23 +229,11 @@ class Api:
 
     async def standings(self, request: Request, slug: _Slug) -> Response:
         """Return the standings of a tournament."""
-        entry = self._found(slug)
-
-        def make(_: Store, standings: StandingsCache) -> _Document:
-            fold = standings.fold(entry)
-            return documents.standings(fold.log, fold.format, fold.state)[1]
-
-        return await self._answer(request, entry, make)
+        return await self._answer_fold(request, slug, documents.standings)
 
     async def crosstable(self, request: Request, slug: _Slug) -> Response:
         """Return the head-to-head results of a tournament."""
-        entry = self._found(slug)
-
-        def make(_: Store, standings: StandingsCache) -> _Document:
-            fold = standings.fold(entry)
-            return documents.crosstable(fold.log, fold.format, fold.state)[1]
-
-        return await self._answer(request, entry, make)
+        return await self._answer_fold(request, slug, documents.crosstable)
 
     async def games(
         self,
@@ -259,10 +248,8 @@ class Api:
         limit: _Limit = 100,
     ) -> Response:
         """Return games of a tournament, page by page, in the order of their numbers."""
-        entry = self._found(slug)
 
-        def make(store: Store, _: StandingsCache) -> _Document:
-            log = store.tournament(entry.name, entry.edition)
+        def make(log: TournamentLog) -> _Document:
             for name in (engine, opponent):
                 if name is not None and name not in log.specs:
                     raise HTTPException(422, f"{name!r} is not an entrant of {log.title}{suggest(name, log.specs)}")
@@ -280,35 +267,23 @@ class Api:
             rows = [game_row(line) for line in page]
             return {"rows": rows, "next": page[-1].number if len(lines) > limit else None}
 
-        return await self._answer(request, entry, make)
+        return await self._answer_log(request, slug, make)
 
     async def game(self, request: Request, slug: _Slug, number: _Number) -> Response:
         """Return a game with its moves."""
-        entry = self._found(slug)
-
-        def make(store: Store, _: StandingsCache) -> _Document:
-            return documents.whole_game(store.tournament(entry.name, entry.edition).game(number))
-
-        return await self._answer(request, entry, make)
+        return await self._answer_log(request, slug, lambda log: documents.whole_game(log.game(number)))
 
     async def game_pgn(self, request: Request, slug: _Slug, number: _Number) -> Response:
         """Return a game as PGN."""
-        entry = self._found(slug)
 
-        def make(store: Store, _: StandingsCache) -> _Document:
-            log = store.tournament(entry.name, entry.edition)
+        def make(log: TournamentLog) -> _Document:
             return game_pgn(log.game(number).game, number, log.title, **common_tags(log))
 
-        return await self._answer(request, entry, make, _PGN)
+        return await self._answer_log(request, slug, make, _PGN)
 
     async def incidents(self, request: Request, slug: _Slug) -> Response:
         """Return the incidents of a tournament."""
-        entry = self._found(slug)
-
-        def make(store: Store, _: StandingsCache) -> _Document:
-            return documents.incidents(store.tournament(entry.name, entry.edition))
-
-        return await self._answer(request, entry, make)
+        return await self._answer_log(request, slug, documents.incidents)
 
     async def tournament_ratings(self, request: Request, slug: _Slug) -> Response:
         """Return the rating list of a tournament."""
@@ -424,6 +399,27 @@ class Api:
         if entry is None:
             raise HTTPException(404, "tournament not found. Hint: /api/v1/tournaments lists them")
         return entry
+
+    async def _answer_log(
+        self, request: Request, slug: str, make: Callable[[TournamentLog], _Document], media: str = _JSON
+    ) -> Response:
+        """Return a document that `make` makes from the log of a tournament."""
+        entry = self._found(slug)
+        return await self._answer(
+            request, entry, lambda store, _: make(store.tournament(entry.name, entry.edition)), media
+        )
+
+    async def _answer_fold(
+        self, request: Request, slug: str, make: Callable[[TournamentLog, Format[Any], Any], tuple[Sheet, _Document]]
+    ) -> Response:
+        """Return the document that `make` makes from the current state of a tournament."""
+        entry = self._found(slug)
+
+        def made(_: Store, standings: StandingsCache) -> _Document:
+            fold = standings.fold(entry)
+            return make(fold.log, fold.format, fold.state)[1]
+
+        return await self._answer(request, entry, made)
 
     async def _answer(
         self, request: Request, entry: TournamentEntry | None, make: _Make, media: str = _JSON, extra: str = ""

@@ -389,11 +389,6 @@ class League:
         return first[stage.kind] + stage.number
 
 
-def is_league(path: Path) -> bool:
-    """Return whether a configuration file describes a league. Raise InputRefused if it cannot be read."""
-    return "league" in read_current(path)[0]
-
-
 def load_league(path: Path, registry: Registry) -> League:
     """Read and validate a league file. Raise InputRefused with the file, the line and the allowed values.
 
