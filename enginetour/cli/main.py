@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "init": ("Setup", "setup", "init", "Write a commented configuration to start from"),
     "engines": ("Setup", "engines", "engines", "List, find, add and check engines"),
     "systems": ("Setup", "setup", "systems", "List the tournament formats and their settings"),
-    "plan": ("Setup", "plan", "plan", "Compare formats for a night, and write the best one"),
+    "plan": ("Setup", "simulate", "plan", "Compare formats for a night, and write the best one"),
     "check": ("Setup", "setup", "check", "Check a configuration and start every engine once"),
     "run": ("Play", "run", "run", "Start or resume a tournament"),
     "match": ("Play", "match", "match", "Play engines against each other without a configuration"),
@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "pair": ("Play", "pairing", "pair", "Pair the next round of another program's tournament"),
     "simulate": ("Play", "simulate", "simulate", "Simulate tournament formats without engines"),
     "status": ("Running tournament", "reading", "status", "Show progress, games in progress and estimated end"),
-    "forecast": ("Running tournament", "forecast", "forecast", "Simulate the rest: games, hours, places, winner"),
+    "forecast": ("Running tournament", "simulate", "forecast", "Simulate the rest: games, hours, places, winner"),
     "concurrency": ("Running tournament", "changing", "concurrency", "Set the number of concurrent games"),
     "machines": ("Running tournament", "changing", "machines", "List or drain the machines of a cluster"),
     "pause": ("Running tournament", "changing", "pause", "Pause a running tournament (start no new games)"),
@@ -221,9 +221,7 @@ def main() -> None:
     try:
         code = cli(prog_name="enginetour", standalone_mode=False)
     except click.ClickException as error:
-        if (
-            type(error).__name__ == "NoArgsIsHelpError"
-        ):  # `enginetour` without arguments; click has this class since version 8.2
+        if type(error).__name__ == "NoArgsIsHelpError":  # without arguments; click has this class since version 8.2
             error.show()
         else:
             _print_error(_usage_error(error))

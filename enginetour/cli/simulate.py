@@ -1,29 +1,47 @@
-"""Command simulate: simulate formats without engines, to compare their numbers of games and the list accuracy."""
+"""Commands simulate, plan and forecast: simulate tournaments without engines.
+
+`simulate` compares numbers of games and the accuracy of lists, `plan` chooses a format for a night, and `forecast`
+plays the rest of a tournament.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click.core import ParameterSource
 
-from enginetour.cli.options import PATH, count_option, database_option
+from enginetour.cli.options import (
+    PATH,
+    TournamentChoice,
+    count_option,
+    database_option,
+    many_option,
+    quote_command,
+    tournament_argument,
+    tournament_options,
+)
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, progress_bar
-from enginetour.formats.bubble import Bubble
-from enginetour.interop.bubblecase import read_case
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.game import Entrant, GameFinished, Note
 from enginetour.store.address import Address
 
 if TYPE_CHECKING:
+    from enginetour.formats.forecast import Prospect
     from enginetour.formats.simulation import SimulationModel
 
 
+_ELO = click.FloatRange(min=0, max=10_000)
+
+
+# `enginetour simulate`.
+
 _COMMA = r",(?![^\[\]]*\])"  # matches a comma between systems, but not a comma in the list of a setting
-NUMBER = click.FloatRange(min=0, max=10_000)
 
 
 @click.command()
@@ -39,11 +57,11 @@ NUMBER = click.FloatRange(min=0, max=10_000)
 @count_option("--rounds", most=1000, show_default="6", help="Number of rounds (with --compare).")
 @count_option("--fields", most=1_000_000, show_default="200", help="Number of simulated tournaments.")
 @click.option(
-    "--spread", type=NUMBER, metavar="ELO", show_default="150", help="Standard deviation of random strengths, in Elo."
+    "--spread", type=_ELO, metavar="ELO", show_default="150", help="Standard deviation of random strengths, in Elo."
 )
 @click.option(
     "--noise",
-    type=NUMBER,
+    type=_ELO,
     metavar="ELO",
     show_default="150, or 0 for a CONFIG with ratings",
     help="Standard deviation of ratings around the true strength, in Elo.",
@@ -104,6 +122,20 @@ def _world(spread: float | None, noise: float) -> SimulationModel:
     from enginetour.formats.simulation import SimulationModel
 
     return SimulationModel(noise=noise) if spread is None else SimulationModel(spread=spread, noise=noise)
+
+
+@contextmanager
+def _progress(count: int) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar of `count` steps; yield a function that receives the number of finished steps."""
+    with progress_bar(count, "simulating") as advance:
+        shown = 0
+
+        def show(finished: int) -> None:
+            nonlocal shown
+            advance(finished - shown)
+            shown = finished
+
+        yield show
 
 
 def _compare(systems: str, world: SimulationModel, entrants: int, rounds: int, count: int, seed: int) -> None:
@@ -198,9 +230,263 @@ def decisions(source: str | bytes | Mapping[str, object], place: str = "case") -
 
     `source` is JSON text or the parsed value. Raise InputRefused with `place` and the invalid field.
     """
+    from enginetour.formats.bubble import Bubble
+    from enginetour.interop.bubblecase import read_case
+
     case = read_case(source, place)
     bubble = Bubble(case.options, due=case.withdrawals)
     state = bubble.start(tuple(Entrant(name) for name in reversed(case.ranking)))
     while games := bubble.offers(state):
         state = bubble.step(state, GameFinished(games[0], case.outcome(games[0])))
     return tuple(bubble.notes(state))
+
+
+# `enginetour plan`.
+
+_HOURS = click.FloatRange(min=0, min_open=True, max=10_000)
+_SECONDS = click.FloatRange(min=0, min_open=True, max=86_400)
+_STEPS = 100  # of the progress bar
+_NOISE = 50.0  # Elo; as for the ratings of a night
+
+
+@click.command()
+@click.argument("config", metavar="[CONFIG]", required=False, type=PATH)
+@count_option("--entrants", least=2, most=500, help="Number of engines, if they are not named.")
+@many_option("--engine", "engines", metavar="ID", help="Id of an engine (see `engines list`).")
+@click.option("--hours", type=_HOURS, metavar="H", help="Hours that the tournament may take.")
+@click.option("--league", is_flag=True, help="Simulate seasons of the league in the file CONFIG.")
+@count_option("--seasons", most=1000, default=10, show_default=True, help="With --league: number of seasons.")
+@count_option("--concurrency", most=1024, show_default="that of CONFIG, or 1", help="Number of concurrent games.")
+@click.option("--tc", metavar="CONTROL", show_default="that of CONFIG, or 10+0.1", help="Time control.")
+@click.option(
+    "--goal",
+    default="los=0.95",
+    show_default=True,
+    metavar="GOAL",
+    help="What to find out: top=3 (the first three), los=0.95 (all places), error=10 (all ratings to ±10 Elo) or "
+    "entrant=NAME,error=10 (one engine against the others).",
+)
+@click.option(
+    "--ratings",
+    type=click.Choice(["known", "unknown"]),
+    show_default="known if all engines have ratings",
+    help="Whether the formats may use ratings.",
+)
+@click.option("--list", "ratings_of", metavar="NAME", help="Use the ratings of a rating list.")
+@click.option(
+    "--spread", type=_ELO, metavar="ELO", show_default="150", help="Standard deviation of unknown strengths, in Elo."
+)
+@click.option(
+    "--noise",
+    type=_ELO,
+    metavar="ELO",
+    show_default="errors of the list, or 50",
+    help="Standard deviation of known ratings around the true strength, in Elo.",
+)
+@click.option(
+    "--game-seconds",
+    type=_SECONDS,
+    metavar="S",
+    show_default="from games in the database, or the time control",
+    help="Average duration of a game, in seconds.",
+)
+@count_option("--seed", least=0, default=1, show_default=True, help="Random seed of the simulations.")
+@count_option(
+    "--fields", most=100_000, default=200, show_default=True, help="Largest number of simulations per format."
+)
+@count_option("--processes", most=64, default=2, show_default=True, help="Number of processes that simulate.")
+@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the best format as a configuration.")
+@database_option
+@output_options
+def plan(
+    config: Path | None,
+    entrants: int | None,
+    engines: tuple[str, ...],
+    hours: float | None,
+    league: bool,
+    seasons: int,
+    concurrency: int | None,
+    tc: str | None,
+    goal: str,
+    ratings: Literal["known", "unknown"] | None,
+    ratings_of: str | None,
+    spread: float | None,
+    noise: float | None,
+    game_seconds: float | None,
+    seed: int,
+    fields: int,
+    processes: int,
+    output: Path | None,
+    db: Address | None,
+) -> None:
+    """Compare formats for a night, and write the best one.
+
+    Simulates each suitable format with settings that use the hours, and shows
+    what it would find out. The best row for the goal comes first. It takes up
+    to a minute. With CONFIG, its entrants and settings are used.
+
+    With --league, it simulates seasons of a league instead: hours, how many
+    engines stay in their divisions, and how soon a new engine reaches its
+    division.
+
+    Example: enginetour plan --entrants 12 --hours 8 --goal top=3 -o night.toml
+    """
+    from enginetour.tournament.planner import PlanRequest, plan_night, refuse_output, write_plan
+
+    _refuse_unused(league=league)
+    if league:
+        _plan_league(config, seasons, fields, processes, spread, noise, seed)
+        return
+    if hours is None:
+        raise UsageRefused("is missing", place="--hours", step="give the hours that the tournament may take")
+    request = PlanRequest(
+        hours=hours,
+        goal=goal,
+        entrants=entrants,
+        engines=engines,
+        config=config,
+        ratings_of=ratings_of or "",
+        ratings=ratings,
+        concurrency=concurrency,
+        tc=tc,
+        spread=spread,
+        noise=noise,
+        game_seconds=game_seconds,
+        seed=seed,
+        database=db,
+    )
+    refuse_output(output)
+    with _progress(_STEPS) as show:
+        made = plan_night(request, processes=processes, most=fields, progress=lambda share: show(int(share * _STEPS)))
+    sheet = made.sheet()
+    print_sheet(sheet, {"night": made.to_json(), "proposals": [dict(row) for row in sheet.rows]})
+    if output is not None:
+        write_plan(made, output)
+        if output_form() == "text":
+            _print_written(output, bundled=made.bundled)
+
+
+_LIMIT_S = 50.0  # seconds of the simulation of a league
+# Options that have no effect on seasons of a league, and those that have an effect on nothing else.
+_OF_NIGHTS = (
+    *("hours", "entrants", "engines", "concurrency", "tc", "goal", "ratings", "ratings_of", "game_seconds"),
+    *("output", "db"),
+)
+_OF_LEAGUES = ("seasons",)
+
+
+def _refuse_unused(*, league: bool) -> None:
+    """Raise UsageRefused for an option on the command line that would have no effect."""
+    context = click.get_current_context()
+    for param in context.command.params:
+        is_typed = context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        if is_typed and param.name in (_OF_NIGHTS if league else _OF_LEAGUES):
+            what, step = (
+                ("is not possible with --league", "remove it") if league else ("needs --league", "add --league")
+            )
+            raise UsageRefused(what, place=param.opts[-1], step=step)
+
+
+def _plan_league(
+    config: Path | None,
+    seasons: int,
+    fields: int,
+    processes: int,
+    spread: float | None,
+    noise: float | None,
+    seed: int,
+) -> None:
+    from enginetour.tournament.league import read_league
+    from enginetour.tournament.leagueplan import plan_league
+
+    if config is None:
+        raise UsageRefused("needs a league file", place="--league", step="run enginetour plan --league LEAGUE.toml")
+    made = read_league(config)
+    with _progress(_STEPS) as show:
+        found = plan_league(
+            made,
+            seasons=seasons,
+            most=fields,
+            processes=processes,
+            limit=_LIMIT_S,
+            world=_world(spread, _NOISE if noise is None else noise),
+            seed=seed,
+            progress=lambda share: show(int(share * _STEPS)),
+        )
+    about = {"simulations": found.simulations, "seasons": found.seasons, "hours": found.hours}
+    extra = {"playoff_games": found.playoff_games, "cross_games": found.cross_games}
+    value = {"league": made.name, **about, **extra, "divisions": [dict(row) for row in found.rows]}
+    print_sheet(found.sheet(made.name), value)
+
+
+def _print_written(path: Path, *, bundled: bool) -> None:
+    if bundled:
+        echo(f"{path} contains bundled engines; to plan with your engines, add --engine ID for each of them")
+    echo(f"{path} written; {quote_command('check', path)} checks it, {quote_command('run', path)} starts it")
+
+
+# `enginetour forecast`.
+
+_CPU_S = 20.0  # seconds of processor time after which no further simulation starts, unless their number is given
+
+
+@click.command()
+@tournament_argument
+@tournament_options
+@output_options
+@count_option("--concurrency", most=1024, show_default="that of the configuration", help="Number of concurrent games.")
+@count_option(
+    "--simulations",
+    most=100_000,
+    show_default="300, or fewer after 20 s of processor time",
+    help="Number of simulated tournaments.",
+)
+def forecast(chosen: TournamentChoice, concurrency: int | None, simulations: int | None) -> None:
+    """Simulate the rest of a tournament: games, hours, places, winner.
+
+    Each simulation draws ratings that agree with the games so far and plays
+    the remaining games by the rules of the format. TOURNAMENT may also be a
+    configuration file whose tournament has not started.
+
+    Example: enginetour forecast
+
+    Example: enginetour forecast autumn-bubble --json
+
+    Example: enginetour forecast night.toml --concurrency 4
+    """
+    from enginetour.formats.forecast import SIMULATIONS
+    from enginetour.reports.forecast import forecast_sheet, limit_cpu, prospect_of
+
+    if chosen.config is not None and not _has_started(chosen):
+        prospect = _planned(chosen.config, chosen, concurrency)
+    else:
+        with chosen.open() as log:
+            prospect = prospect_of(log, concurrency)
+    count, within = simulations or SIMULATIONS, None if simulations else limit_cpu(_CPU_S)
+    with _progress(count) as show:
+
+        def going_on(finished: int) -> bool:
+            show(finished)
+            return within is None or within(finished)
+
+        found = prospect.forecast(count, going_on=going_on).to_json()
+    print_sheet(forecast_sheet(found), found)
+
+
+def _has_started(chosen: TournamentChoice) -> bool:
+    from enginetour.store.tournaments import newest_log
+
+    with newest_log(chosen.database, chosen.name or "") as log:
+        return log is not None
+
+
+def _planned(path: Path, chosen: TournamentChoice, slots: int | None) -> Prospect:
+    from enginetour.tournament.forecasting import prospect_of_plan
+    from enginetour.tournament.plan import prepare, refuse_few, refuse_field
+
+    plan = prepare(path, chosen.db)
+    refuse_few(plan)
+    refuse_field(plan)
+    if (order := plan.config.tournament.order) not in (None, "file"):
+        echo(f"note: the run starts with order = {order!r}; this forecast has the order of the file", err=True)
+    return prospect_of_plan(plan, slots)
