@@ -83,7 +83,7 @@ def _engine(row: object, base: Path, taken: set[str]) -> ImportedEngine:
     lines = row.get("initStrings", [])
     quirks = {"whitepov": row.get("whitepov") is True, "restart": row.get("restart") == "on"}
     entry = EngineEntry(
-        id=_id(name, taken),
+        id=_free(re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:60] or "engine", taken),
         name=" ".join("".join(char if char.isprintable() else " " for char in name).split())[:100],
         command=_command(command, folder, base),
         protocol=protocol,  # type: ignore[arg-type]  # one of two words, by the table above
@@ -133,10 +133,6 @@ def _options(rows: object) -> dict[str, OptionValue]:
         if isinstance(name, str) and isinstance(value, str | int | float | bool) and value != row.get("default"):
             options[name] = value
     return options
-
-
-def _id(name: str, taken: set[str]) -> str:
-    return _free(re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:60] or "engine", taken)
 
 
 # The registry.

@@ -20,7 +20,7 @@ Source: FIDE Handbook C.04 annex 2, TRF26; JaVaFo and bbpPairings for the old co
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import NoReturn
@@ -357,8 +357,7 @@ def read_header(report: TrfReport) -> TrfHeader:
         if line.tag in _REFUSED:
             expected, instead = _REFUSED[line.tag]
             report.refuse(line.number, expected, f"{line.tag}, {instead}")
-        if line.tag in _READERS:
-            _READERS[line.tag](found, _Reading(report, line, known))
+        _read_line(found, _Reading(report, line, known))
     for code, points in found.coded.items():
         letter, _ = _CODED[code]
         if found.scores.setdefault(letter, points) != points:
@@ -412,29 +411,55 @@ class _Reading:
         return range(self.whole(start, "a first round"), self.whole(end, "a last round") + 1)
 
 
-def _name(found: TrfHeader, line: _Reading) -> None:
-    found.name = line.rest
-
-
-def _rounds(found: TrfHeader, line: _Reading) -> None:
-    found.rounds = line.whole(line.rest, "the number of rounds")
-
-
-def _color(found: TrfHeader, line: _Reading) -> None:
-    colors = {"W": WHITE, "B": BLACK}
-    if line.rest.upper() not in colors:
-        line.refuse("W or B", line.rest)
-    found.color = colors[line.rest.upper()]
-
-
-def _old_color(found: TrfHeader, line: _Reading) -> None:
-    for word in line.rest.split():
-        if word == "rank":
-            found.by_line = True
-        elif word in ("white1", "black1"):
-            found.color = WHITE if word == "white1" else BLACK
-        else:
-            line.refuse("white1, black1 or rank", word)
+def _read_line(found: TrfHeader, line: _Reading) -> None:
+    """Read one header line; lines with an unknown tag are ignored."""
+    match tag := line.line.tag:
+        case "012":
+            found.name = line.rest
+        case "142" | "XXR":
+            found.rounds = line.whole(line.rest, "the number of rounds")
+        case "152":
+            colors = {"W": WHITE, "B": BLACK}
+            if line.rest.upper() not in colors:
+                line.refuse("W or B", line.rest)
+            found.color = colors[line.rest.upper()]
+        case "XXC":
+            for word in line.rest.split():
+                if word not in ("rank", "white1", "black1"):
+                    line.refuse("white1, black1 or rank", word)
+                if word == "rank":
+                    found.by_line = True
+                else:
+                    found.color = WHITE if word == "white1" else BLACK
+        case "162":
+            _scores(found, line)
+        case "BBW" | "BBD" | "BBL" | "BBF" | "BBU" | "BBZ":
+            found.scores[_SCORES[tag]] = line.points(line.rest)
+        case "XXS":
+            _coded_scores(found, line)
+        case "192":
+            found.type, found.baku = line.rest, line.rest.upper().endswith("BAKU")
+        case "202" | "212":
+            codes = tuple(word.strip().upper() for word in line.rest.split(",") if word.strip())
+            if tag == "212" or not found.codes:
+                found.codes = codes if tag == "212" else ("PTS", *codes)
+        case "240":
+            kind = line.part(5, 5).upper()
+            if kind not in ("F", "H", "Z"):
+                line.refuse("a bye F, H or Z in column 5", kind)
+            number = line.whole(line.part(7, 9), "a round in columns 7-9")
+            found.byes |= {(number, entrant): kind for entrant in line.entrants(11)}
+        case "XXZ":
+            found.away |= {line.entrant(word) for word in line.rest.split()}
+        case "250":
+            _virtual(found, line)
+        case "XXA":
+            _old_virtual(found, line)
+        case "260":
+            rounds = line.rounds(5)
+            _forbid(found, line, rounds, line.entrants(13))
+        case "XXP":
+            _forbid(found, line, range(1, 10_000), tuple(line.entrant(word) for word in line.rest.split()))
 
 
 def _scores(found: TrfHeader, line: _Reading) -> None:
@@ -443,10 +468,6 @@ def _scores(found: TrfHeader, line: _Reading) -> None:
         line.refuse("letters W D L A P X with points such as 3.0 each", line.rest)
     for letter, points in _SCORE.findall(text):
         found.scores["A" if letter == "Z" else letter] = round(2 * float(points))  # bbpPairings writes Z
-
-
-def _old_score(found: TrfHeader, line: _Reading) -> None:
-    found.scores[_SCORES[line.line.tag]] = line.points(line.rest)
 
 
 def _coded_scores(found: TrfHeader, line: _Reading) -> None:
@@ -460,31 +481,6 @@ def _coded_scores(found: TrfHeader, line: _Reading) -> None:
         if codes[0] not in _CODED:
             line.refuse("codes with points such as W=3 PAB=1.5", word)
         found.coded |= dict.fromkeys(codes, line.points(points))
-
-
-def _tiebreaks(found: TrfHeader, line: _Reading) -> None:
-    codes = tuple(word.strip().upper() for word in line.rest.split(",") if word.strip())
-    if line.line.tag == "212":
-        found.codes = codes
-    elif not found.codes:
-        found.codes = ("PTS", *codes)
-
-
-def _type(found: TrfHeader, line: _Reading) -> None:
-    found.type = line.rest
-    found.baku = line.rest.upper().endswith("BAKU")
-
-
-def _byes(found: TrfHeader, line: _Reading) -> None:
-    kind = line.part(5, 5).upper()
-    if kind not in ("F", "H", "Z"):
-        line.refuse("a bye F, H or Z in column 5", kind)
-    number = line.whole(line.part(7, 9), "a round in columns 7-9")
-    found.byes |= {(number, entrant): kind for entrant in line.entrants(11)}
-
-
-def _away(found: TrfHeader, line: _Reading) -> None:
-    found.away |= {line.entrant(word) for word in line.rest.split()}
 
 
 def _virtual(found: TrfHeader, line: _Reading) -> None:
@@ -510,38 +506,10 @@ def _old_virtual(found: TrfHeader, line: _Reading) -> None:
         found.virtual[count, number] = line.points(points)
 
 
-def _forbidden(found: TrfHeader, line: _Reading) -> None:
-    rounds = line.rounds(5)
-    _forbid(found, line, rounds, line.entrants(13))
-
-
-def _old_forbidden(found: TrfHeader, line: _Reading) -> None:
-    _forbid(found, line, range(1, 10_000), tuple(line.entrant(word) for word in line.rest.split()))
-
-
 def _forbid(found: TrfHeader, line: _Reading, rounds: range, numbers: tuple[int, ...]) -> None:
     if len(found.forbidden) + len(numbers) * (len(numbers) - 1) // 2 > _MOST_ITEMS:
         line.refuse(f"at most {_MOST_ITEMS:,} pairs that must not meet", "more")
     found.forbidden += [(rounds, pair) for pair in combinations(sorted(numbers), 2)]
-
-
-_READERS: dict[str, Callable[[TrfHeader, _Reading], None]] = {
-    "012": _name,
-    **dict.fromkeys(("142", "XXR"), _rounds),
-    "152": _color,
-    "XXC": _old_color,
-    "162": _scores,
-    **dict.fromkeys(_SCORES, _old_score),
-    "XXS": _coded_scores,
-    "192": _type,
-    **dict.fromkeys(("202", "212"), _tiebreaks),
-    "240": _byes,
-    "XXZ": _away,
-    "250": _virtual,
-    "XXA": _old_virtual,
-    "260": _forbidden,
-    "XXP": _old_forbidden,
-}
 
 
 def virtual_lines(rows: Sequence[Mapping[int, int]]) -> list[str]:

@@ -544,18 +544,6 @@ def _view(session: EngineSession) -> str:
     return f"+{score}"
 
 
-def _positions() -> tuple[Step, ...]:
-    return tuple(
-        Step(
-            f"position-{key}",
-            f"plays a legal move: {what}",
-            partial(_place, fen=fen, moves=moves),
-            "warn" if key in _RARE else "FAIL",
-        )
-        for key, what, fen, moves in PLACES
-    )
-
-
 def _limits() -> tuple[Step, ...]:
     looks = {"movetime": _punctual, "depth": _shallow, "nodes": _few}
     steps = []
@@ -566,7 +554,15 @@ def _limits() -> tuple[Step, ...]:
 
 
 PLAY_STEPS: tuple[Step, ...] = (
-    *_positions(),
+    *(
+        Step(
+            f"position-{key}",
+            f"plays a legal move: {what}",
+            partial(_place, fen=fen, moves=moves),
+            "warn" if key in _RARE else "FAIL",
+        )
+        for key, what, fen, moves in PLACES
+    ),
     Step("position-long", "plays a legal move: longest `position` line", _long),
     Step("castling-960", "plays a legal move: Chess960, only castling is legal", _castling, "warn"),
     *_limits(),
