@@ -14,9 +14,8 @@ from enginetour.interop.bubblecase import read_case
 from enginetour.model.game import Entrant, GameFinished
 from enginetour.reports.charts.bubble import SectionRound, bubble_chart, round_robins
 from enginetour.reports.charts.canvas import clean_text, linear_scale
-from enginetour.reports.charts.curves import Curve, Point, curve_chart
+from enginetour.reports.charts.curves import Curve, Point, curve_chart, movement_chart
 from enginetour.reports.charts.lists import RatedEngine, rating_chart
-from enginetour.reports.charts.movement import movement_chart
 from enginetour.reports.charts.output import svg, svg_file
 from tests.laws.bubble_cases import random_case
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from enginetour.reports.charts.movement import movement_chart
+from enginetour.reports.charts.curves import movement_chart
 from enginetour.reports.forecast import forecast_sheet
 from enginetour.reports.html.game import empty_board
 from enginetour.reports.html.page import format_utc, render_page
