@@ -287,6 +287,7 @@ class LeagueRun:
         """Change the number of concurrent games of all tournaments together. Other threads may call it."""
         with self._lock:
             self.concurrency = slots
+            self.force = True  # the request was checked, or forced
             self._share()
 
     def progress(self) -> str:

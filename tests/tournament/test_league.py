@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -388,6 +389,18 @@ def test_more_games_than_processors(tmp_path: Path) -> None:
     done = tour(tmp_path, "run", "league.toml", "--concurrency", "500", expect=2)
     assert "500 concurrent games on" in done.stderr
     assert not (tmp_path / "results").exists()
+
+
+def test_more_games_than_processors_on_request(tmp_path: Path) -> None:
+    """A checked or forced request for more concurrent games is for the tournaments that begin later, too."""
+    path = league(tmp_path, "promote = 1\nparallel = 1")
+
+    def show(event: Mapping[str, object]) -> None:
+        if event["event"] == "game":
+            run.resize(len(os.sched_getaffinity(0)) + 1)
+
+    run = LeagueRun(read_league(path), tmp_path / "results" / "enginetour.db", show, lambda _: None, concurrency=1)
+    assert run.play() is RunEnd.FINISHED
 
 
 def test_a_tournament_has_the_name(tmp_path: Path) -> None:
