@@ -39,7 +39,7 @@ from enginetour.formats.base import (
 from enginetour.formats.outlook import Outlook, describe_goal, describe_value, doubts, expected_games, outlook
 from enginetour.formats.pairing.field import Dice
 from enginetour.formats.pairing.persistent import Map
-from enginetour.formats.pairing.schedule import MOST_GAMES, games_per_opening, match_games
+from enginetour.formats.pairing.schedule import MOST_GAMES, game_name, games_per_opening, match_games
 from enginetour.formats.pairing.standings import Grid, Scored, total, with_game
 from enginetour.model.errors import did_you_mean
 from enginetour.model.game import (
@@ -373,7 +373,7 @@ class Adaptive(Format[AdaptiveState]):
         pairing, outcome = event.pairing, event.outcome
         key = _scheduled(state, pairing)
         if key in state.played or key in state.void or state.off.get(key) is not None:
-            raise ValueError(f"{_game_name(pairing)} is already finished")
+            raise ValueError(f"{game_name(pairing)} is already finished")
         if outcome is Outcome.VOID:
             return state
         if key in state.off:
@@ -388,7 +388,7 @@ class Adaptive(Format[AdaptiveState]):
             return replace(state, off=state.off.set(key, None))
         event = state.played.get(key)
         if event is None or key in state.void:
-            raise ValueError(f"{_game_name(pairing)} is not a finished game")
+            raise ValueError(f"{game_name(pairing)} is not a finished game")
         if any(name in state.gone for name in pairing.pair):
             return replace(state, void=state.void.set(key, outcome))
         grid = with_game(state.grid, Scored(pairing.white, pairing.black, event.outcome), -1)
@@ -827,7 +827,7 @@ def _purpose(known: Posterior, course: Progress, aim: Goal, one: int, other: int
 def _scheduled(state: AdaptiveState, pairing: Pairing) -> GameKey:
     """Return the key of a game; raise ValueError if it was never chosen with these colors."""
     if pairing not in state.choices.get(pairing.round, ()):
-        raise ValueError(f"{_game_name(pairing)} was not chosen")
+        raise ValueError(f"{game_name(pairing)} was not chosen")
     return pairing.key
 
 
@@ -837,7 +837,3 @@ def _seat(state: AdaptiveState, pairing: Pairing) -> tuple[int, int]:
 
 def _sides(event: GameFinished) -> tuple[str, str]:
     return event.pairing.white, event.pairing.black
-
-
-def _game_name(pairing: Pairing) -> str:
-    return f"{pairing.white} - {pairing.black} (encounter {pairing.meeting}, game {pairing.leg})"

@@ -128,12 +128,12 @@ class GameSchedule(NamedTuple):
         place = self.place.get(key)
         if place is not None and key not in self.played:
             if self.games[place].white != pairing.white:
-                raise ValueError(f"{_game_name(pairing)} was scheduled with the other colors")
+                raise ValueError(f"{game_name(pairing)} was scheduled with the other colors")
             return True
         if key in self.played or self.off.get(key):
-            raise ValueError(f"{_game_name(pairing)} is already finished")
+            raise ValueError(f"{game_name(pairing)} is already finished")
         if key not in self.off:
-            raise ValueError(f"{_game_name(pairing)} was not scheduled")
+            raise ValueError(f"{game_name(pairing)} was not scheduled")
         return False
 
     def scheduled(self, key: GameKey) -> Pairing | None:
@@ -197,7 +197,7 @@ class GameSchedule(NamedTuple):
         """
         key = pairing.key
         if key in self.void or not (key in self.played or self.off.get(key)):
-            raise ValueError(f"{_game_name(pairing)} is not a finished game")
+            raise ValueError(f"{game_name(pairing)} is not a finished game")
         return self.played.get(key) if key in self.place else None
 
     def reopened(self, pairing: Pairing) -> GameSchedule:
@@ -227,7 +227,8 @@ class GameSchedule(NamedTuple):
         return schedule.extended(()), called_off
 
 
-def _game_name(pairing: Pairing) -> str:
+def game_name(pairing: Pairing) -> str:
+    """Return the name of a game in messages, such as ``A - B (encounter 2, game 1)``."""
     return f"{pairing.white} - {pairing.black} (encounter {pairing.meeting}, game {pairing.leg})"
 
 
