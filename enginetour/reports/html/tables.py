@@ -181,31 +181,33 @@ class CrossGames:
 
 
 def crosstable_markup(rows: Sequence[CrossRow[CrossGames]], site: Site, here: str) -> Markup:
-    """Return the crosstable. Its head and first column do not scroll. With too many games, cells do not have links.
-
-    Its classes ``many`` and ``most`` mean that the cells are too wide for a phone and for a sheet of paper.
-    """
+    """Return the crosstable. With too many games, cells do not have links."""
     is_linked = sum(len(cell.games) for row in rows for cell in row.cells if cell) <= _MOST_LINKS
     link = game_links(site, here) if is_linked else None
-    heads = "".join(
-        f'<th scope="col" title="{escape(safe_text(row.name))}">{number}</th>' for number, row in enumerate(rows, 1)
-    )
-    lines = "\n".join(
-        f'<tr><th scope="row" class="stick"><span class="rank">{place + 1}</span> '
-        f"{engine_link(row.name, site, here)}</th>"
-        f'<td class="n">{format_points(row.half_points)}</td><td class="n muted wide">{row.games}</td>'
-        f"{_cross_cells(place, row, link)}</tr>"
-        for place, row in enumerate(rows)
-    )
-    heads = (
-        '<th scope="col" class="stick">engine</th><th scope="col" class="n">points</th>'
-        f'<th scope="col" class="n wide">games</th>{heads}'
-    )
     signs = sum(
         1 + max(map(_cell_signs, column), default=0) for column in zip(*(row.cells for row in rows), strict=True)
     )
     kind = "cross" + " many" * (signs > _PHONE_SIGNS) + " most" * (signs > _PAPER_SIGNS)
-    return scroll_box(heads, lines, "crosstable", kind)
+    lines = [(row.name, row.half_points, row.games, _cross_cells(at, row, link)) for at, row in enumerate(rows)]
+    return cross_table(lines, kind, site, here)
+
+
+def cross_table(rows: Sequence[tuple[str, int, int, str]], kind: str, site: Site, here: str) -> Markup:
+    """Return the table of a crosstable. Its head and first column do not scroll.
+
+    `rows` have name, half points, games, and the markup of the cells. The classes ``many`` and ``most`` of `kind` mean
+    that the cells are too wide for a phone and for a sheet of paper.
+    """
+    heads = '<th scope="col" class="stick">engine</th><th scope="col" class="n">points</th>'
+    heads += '<th scope="col" class="n wide">games</th>'
+    lines = []
+    for number, (name, half_points, games, cells) in enumerate(rows, 1):
+        heads += f'<th scope="col" title="{escape(safe_text(name))}">{number}</th>'
+        lines.append(
+            f'<tr><th scope="row" class="stick"><span class="rank">{number}</span> {engine_link(name, site, here)}</th>'
+            f'<td class="n">{format_points(half_points)}</td><td class="n muted wide">{games}</td>{cells}</tr>'
+        )
+    return scroll_box(heads, "\n".join(lines), "crosstable", kind)
 
 
 def _cell_signs(cell: CrossGames | None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from enginetour.reports.charts.curves import movement_chart
 from enginetour.reports.forecast import forecast_sheet
 from enginetour.reports.html.game import empty_board
 from enginetour.reports.html.page import format_utc, render_page
-from enginetour.reports.html.tables import Site, engine_link, scroll_box, trusted_markup
+from enginetour.reports.html.tables import Site, cross_table, engine_link, scroll_box, trusted_markup
 from enginetour.reports.league import moves_sheet, playoff_text, stage_state
 from enginetour.reports.ratinglist import likelihood_sheet
 from enginetour.reports.review.charts import rating_picture
@@ -83,8 +83,12 @@ def _table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[Cell]], lab
     return scroll_box(head, "\n".join(lines), label)
 
 
+def _half_points(results: Results) -> int:
+    return 2 * results[0] + results[1]
+
+
 def _score(results: Results) -> str:
-    return format_points(2 * results[0] + results[1])
+    return format_points(_half_points(results))
 
 
 class _Pages:
@@ -93,6 +97,7 @@ class _Pages:
     def __init__(self, review: LeagueReview, site: Site, games: Sequence[NewGame]) -> None:
         self.review, self.site, self.newest = review, site, games
         self.places = review.places
+        self.rated = {row.name: row for row in review.ratings.rows} if review.ratings else {}
         self.cross = {one.log.slug: one.cross_results() for one in review.played}
 
     def _render(self, template: str, here: str, **rows: object) -> str:
@@ -269,29 +274,19 @@ class _Pages:
         """Return the crosstable; each cell is a link to its games."""
         found = self.cross[one.log.slug]
         is_linked = len(one.facts["counts"]) <= _MOST_MATCHUPS
-        heads = "".join(
-            f'<th scope="col" title="{escape(safe_text(name))}">{number}</th>' for number, name in enumerate(names, 1)
-        )
-        lines = []
-        for number, name in enumerate(names, 1):
+        rows = []
+        for name in names:
             own = found.get(name, {})
-            total = (0, 0, 0)
-            for results in own.values():
-                total = sum_results(total, results)
+            half_points, games = (sum(map(count, own.values())) for count in (_half_points, sum))
             cells = [
                 '<td class="self"></td>'
                 if name == other
                 else self._cross_cell(one, name, other, own.get(other), here, is_linked=is_linked)
                 for other in names
             ]
-            lines.append(
-                f'<tr><th scope="row" class="stick"><span class="rank">{number}</span> {self._engine(name, here)}</th>'
-                f'<td class="n">{_score(total)}</td><td class="n muted wide">{sum(total)}</td>{"".join(cells)}</tr>'
-            )
-        head = '<th scope="col" class="stick">engine</th><th scope="col" class="n">points</th>'
-        head += f'<th scope="col" class="n wide">games</th>{heads}'
+            rows.append((name, half_points, games, "".join(cells)))
         kind = "cross" + " many" * (len(names) > 3) + " most" * (len(names) > 14)
-        return scroll_box(head, "\n".join(lines), "crosstable", kind)
+        return cross_table(rows, kind, self.site, here)
 
     def _cross_cell(
         self, one: Played, name: str, other: str, results: Results | None, here: str, *, is_linked: bool
@@ -329,7 +324,6 @@ class _Pages:
         """Render the list of all engines."""
         here = "engines.html"
         heads = (("engine", ""), ("seasons", "n"), ("now", "wrap"), ("best place", "n"), ("rating", "n"))
-        ratings = {row.name: row for row in self.review.ratings.rows} if self.review.ratings else {}
         newest = self.review.newest.number
         order = sorted(self.places, key=lambda name: _order(self.places[name], newest))
         rows = []
@@ -340,15 +334,12 @@ class _Pages:
             where = "waiting" if name in self.review.newest.book.season.waiting else "not in the league"
             if now is not None:
                 where = now.stage.label if now.rank is None else f"{now.stage.label}, place {now.rank}"
-            rating = ratings.get(name)
-            rows.append((
-                self._engine(name, here), len(places), where, best, format_whole(rating.rating) if rating else None
-            ))  # fmt: skip
+            rating = format_whole(self.rated[name].rating) if name in self.rated else None
+            rows.append((self._engine(name, here), len(places), where, best, rating))
         return self._render("engines.html", here, table_of=_table(heads, rows, "engines"))
 
     def engine(self, name: str, here: str) -> str:
         """Render an engine."""
-        ratings = {row.name: row for row in self.review.ratings.rows} if self.review.ratings else {}
         places = self.places[name]
         heads = (
             ("season", "n"),
@@ -377,14 +368,14 @@ class _Pages:
             here,
             name=name,
             current=current,
-            row=ratings.get(name),
+            row=self.rated.get(name),
             places=_table(heads, rows, "places") if rows else None,
-            opponents=self._opponents(name, ratings, here),
+            opponents=self._opponents(name, here),
             lines=list(self._lines_of(name, here)),
             games=self._games_link(here, "All games of this engine", one=name),
         )
 
-    def _opponents(self, name: str, ratings: Mapping[str, Any], here: str) -> Markup | None:
+    def _opponents(self, name: str, here: str) -> Markup | None:
         """Return the results against each opponent in all seasons, the best rated first."""
         found: dict[str, Results] = {}
         for one in self.review.played:
@@ -400,10 +391,10 @@ class _Pages:
             ("score", "n"),
             ("%", "n"),
         )
-        rows = []
+        rows, ratings = [], self.rated
         for other in sorted(found, key=lambda each: -ratings[each].rating if each in ratings else 1e9):
             results = found[other]
-            share = 50 * (2 * results[0] + results[1]) / sum(results)
+            share = 50 * _half_points(results) / sum(results)
             rows.append((
                 self._engine(other, here), format_whole(ratings[other].rating) if other in ratings else "",
                 sum(results), *results, self._games_link(here, _score(results), one=name, other=other), f"{share:.1f}",
