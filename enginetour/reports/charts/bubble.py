@@ -165,7 +165,7 @@ def bubble_chart(
     top = output.HEADING_HEIGHT + output.AXIS_HEIGHT
     bottom = top + row * max(1, len(ranking))
     whole = scale.end + right
-    marks = [*output.heading(title, whole), *output.row_bands(len(ranking), row, top, whole)]
+    marks = [*output.row_bands(len(ranking), row, top, whole)]
     if by_games:
         marks += output.x_axis(scale, top, bottom, "games finished", grid=False)
     else:
@@ -182,7 +182,7 @@ def bubble_chart(
         marks.append(Label(scale.end + 16, y + (row + line) / 2 + size * 0.36, _end(one), "muted", SMALL_SIZE))
         marks += _row_marks(one.name, rounds, edges, scale, y + line, row - line, tips=tips)
     marks += _legend(left if width > output.PHONE_WIDTH else 0.0, bottom + 36)
-    return Picture(clean_text(title), _summary(rounds, ranking), whole, bottom + 56, tuple(marks))
+    return output.framed(title, _summary(rounds, ranking), whole, bottom + 56, marks)
 
 
 def _usual(edges: Sequence[float]) -> float:

@@ -84,7 +84,7 @@ def curve_chart(
     ys = linear_scale([*ends, level], bottom, top, least=least)
     left, right = output.y_axis_width(ys, say_y), width - legend
     xs = linear_scale((point.x for point in places), left, right, least=1.0)
-    marks: list[Mark] = [*output.heading(title, width), *output.y_axis(ys, left, right, say=say_y)]
+    marks: list[Mark] = [*output.y_axis(ys, left, right, say=say_y)]
     marks += output.x_axis(xs, top, bottom, below, grid=False, say=format_count_tick)
     if level is not None:
         marks.append(Line(((left, ys.at(level)), (right, ys.at(level))), "muted", 1.2))
@@ -105,8 +105,8 @@ def curve_chart(
         marks.append(Label(x, y, f"and {len(lines) - _MAX_CURVES} more", "muted", SMALL_SIZE))
         height = max(height, y)
     if not places:
-        marks = [*output.heading(title, width), output.empty_message("no data yet", (top + bottom) / 2, width)]
-    return Picture(clean_text(title), _summary(shown, len(lines)), width, height + 4 * bool(line_height), tuple(marks))
+        marks = [output.empty_message("no data yet", (top + bottom) / 2, width)]
+    return output.framed(title, _summary(shown, len(lines)), width, height + 4 * bool(line_height), marks)
 
 
 def _drawable(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -225,7 +225,7 @@ def white_share_chart(rows: Sequence[ShareBar], *, title: str, width: float = ou
     reach = max([0.1, *(abs(end - 0.5) for end in ends)])
     scale = Scale(max(0.0, 0.5 - reach), min(1.0, 0.5 + reach), names + 16, right)
     top, bottom = output.HEADING_HEIGHT, output.HEADING_HEIGHT + _ROW * max(1, len(rows))
-    marks: list[Mark] = [*output.heading(title, width), *output.row_bands(len(rows), _ROW, top, width)]
+    marks: list[Mark] = [*output.row_bands(len(rows), _ROW, top, width)]
     marks += output.x_axis(scale, top, bottom, "White's share with 95 % confidence interval", say=_percent)
     marks.append(Line(((scale.at(0.5), top), (scale.at(0.5), bottom)), "muted", 1.2))
     for place, row in enumerate(rows):
@@ -241,7 +241,7 @@ def white_share_chart(rows: Sequence[ShareBar], *, title: str, width: float = ou
         marks.append(output.empty_message("no games yet", top + 14, width))
     first = f"{clean_text(rows[0].name)} {_format_share(rows[0])}" if rows else "no games"
     summary = f"White's share of the points: {first}."
-    return Picture(clean_text(title), summary, width, bottom + 36, tuple(marks))
+    return output.framed(title, summary, width, bottom + 36, marks)
 
 
 def histogram(values: Sequence[float], *, title: str, unit: str, width: float = output.CHART_WIDTH) -> Picture:
@@ -261,7 +261,7 @@ def histogram(values: Sequence[float], *, title: str, unit: str, width: float = 
     firsts = [bisect_left(there, number, key=bar) for number in range(_BINS)]
     counts = [after - first for first, after in pairwise([*firsts, len(there)])]
     heights = Scale(0, max(1, *counts), bottom, top)
-    marks: list[Mark] = [*output.heading(title, width), *output.y_axis(heights, left, right, say=format_count_tick)]
+    marks: list[Mark] = [*output.y_axis(heights, left, right, say=format_count_tick)]
     marks += output.x_axis(scale, top, bottom, f"{unit}; {_quantiles(there)}", grid=False)
     wide = (right - left) / _BINS
     for place, count in enumerate(counts):
@@ -273,9 +273,9 @@ def histogram(values: Sequence[float], *, title: str, unit: str, width: float = 
             )
             marks.append(Tooltip(x, top, wide, bottom - top, f"{' to '.join(map(_size, ends))} {unit}: {count}"))
     if not there:
-        marks = [*output.heading(title, width), output.empty_message("no measurements", (top + bottom) / 2, width)]
+        marks = [output.empty_message("no measurements", (top + bottom) / 2, width)]
     summary = f"Distribution of {len(there)} values in {unit}: {_quantiles(there)}."
-    return Picture(clean_text(title), summary, width, bottom + 36, tuple(marks))
+    return output.framed(title, summary, width, bottom + 36, marks)
 
 
 def load_chart(
@@ -292,7 +292,7 @@ def load_chart(
     xs = Scale(min((x for x, _ in there), default=0) - 1, max((x for x, _ in there), default=1) + 1, left, right)
     highest = max([cores or 0, *(value for _, value in there)])
     ys = Scale(0, max(1.0, highest * 1.1), bottom, top)
-    marks: list[Mark] = [*output.heading(title, width), *output.y_axis(ys, left, right)]
+    marks: list[Mark] = [*output.y_axis(ys, left, right)]
     below = "game" if cores is None else f"game (dashed line: {cores} processors)"
     marks += output.x_axis(xs, top, bottom, below, grid=False, say=format_count_tick)
     if cores is not None:
@@ -305,10 +305,10 @@ def load_chart(
             few = spots[:: -(-len(spots) // _LARGEST_LOAD)]
             marks.append(Area(tuple(diamond(xs.at(x), ys.at(value), 2.8) for x, value in few), role))
     if not there:
-        marks = [*output.heading(title, width), output.empty_message("no measurements", (top + bottom) / 2, width)]
+        marks = [output.empty_message("no measurements", (top + bottom) / 2, width)]
     busy = "" if cores is None else f"; after {len(above)} of them it was higher than the number of processors"
     summary = f"Load of the machine after {len(there)} games{busy}."
-    return Picture(clean_text(title), summary, width, bottom + 36, tuple(marks))
+    return output.framed(title, summary, width, bottom + 36, marks)
 
 
 def _ends(row: ShareBar) -> list[float]:
@@ -381,7 +381,7 @@ def movement_chart(
     scale = Scale(shown[0], max(shown[0] + 1, last), left, end if len(shown) > 1 else left + 1)
     most = max((place for own in places.values() for number, place in own.items() if number in shown), default=1)
     top = output.HEADING_HEIGHT + output.AXIS_HEIGHT
-    marks = [*output.heading(title, width), *_division_bands(divisions, top, width)]
+    marks = [*_division_bands(divisions, top, width)]
     for number in shown:
         x = scale.at(number)
         marks.append(Label(x, top - 6, str(number), "muted", SMALL_SIZE, "middle"))
@@ -398,7 +398,7 @@ def movement_chart(
             marks.append(Label(scale.end + 10, y, shown_name, "ink", SMALL_SIZE))
     best = ", ".join(map(clean_text, order[:3]))
     summary = f"Places of {len(order)} engines in seasons {shown[0]} to {last}. First places now: {best}."
-    return Picture(clean_text(title), summary, width, top + most * _PLACE + 8, tuple(marks))
+    return output.framed(title, summary, width, top + most * _PLACE + 8, marks)
 
 
 def _division_bands(divisions: Sequence[tuple[str, int]], top: float, width: float) -> Iterator[Mark]:

@@ -93,7 +93,7 @@ def rating_chart(
     bottom = top + row * max(1, len(rows))
     ends = [bound for one in rows for bound in _bounds(one)]
     scale = linear_scale(ends, rank + names + 16, width - figures - 14, least=_LEAST_SPAN)
-    marks: list[Mark] = [*output.heading(title, width), *output.row_bands(len(rows), row, top, width)]
+    marks: list[Mark] = [*output.row_bands(len(rows), row, top, width)]
     marks += output.x_axis(scale, top, bottom, _below(confidence), above=True)
     for place, one in enumerate(rows):
         y = top + place * row
@@ -108,7 +108,7 @@ def rating_chart(
         marks.append(output.empty_message("no engine is rated", top + 14, width))
     if more:
         marks.append(Label(rank, bottom + 28, f"and {more:,} more", "muted", SMALL_SIZE))
-    return Picture(clean_text(title), _summary(rows), width, bottom + 36, tuple(marks))
+    return output.framed(title, _summary(rows), width, bottom + 36, marks)
 
 
 def _interval(one: RatedEngine, y: float, scale: Scale) -> Iterator[Mark]:
@@ -199,7 +199,7 @@ def crosstable_chart(rows: Sequence[_CrossRow], *, title: str) -> Picture:
         cell = float(max(_LEAST_CELL, min(14, (_WIDEST - before) // count)))
     row = max(cell if not figures else 20.0, 13.0)
     top, width = output.HEADING_HEIGHT + output.AXIS_HEIGHT, max(output.CHART_WIDTH / 2, before + cell * count)
-    marks = [*output.heading(title, width), *output.row_bands(count, row, top, before)]
+    marks = [*output.row_bands(count, row, top, before)]
     marks += _shades(rows, before, top, cell, row)
     for number, line in enumerate(rows, 1):
         y = top + (number - 1) * row
@@ -215,7 +215,7 @@ def crosstable_chart(rows: Sequence[_CrossRow], *, title: str) -> Picture:
             marks += _tips(line, rows, before, y, cell, row)
     if not rows:
         marks.append(output.empty_message("no games yet", top + 14, width))
-    return Picture(clean_text(title), _cross_summary(rows), width, top + row * max(1, count) + 4, tuple(marks))
+    return output.framed(title, _cross_summary(rows), width, top + row * max(1, count) + 4, marks)
 
 
 def _shades(rows: Sequence[_CrossRow], left: float, top: float, cell: float, row: float) -> Iterator[Mark]:
@@ -305,7 +305,7 @@ def score_by_rating_chart(rating: float | None, faced: Sequence[OpponentScore], 
     own = rating if rating is not None and is_drawable(rating) else None
     xs = linear_scale([*(one.rating for one in there), own], left, right, least=100.0)
     ys = Scale(-0.04, 1.04, bottom, top)
-    marks: list[Mark] = [*output.heading(title, _WIDTH), *output.y_axis(ys, left, right, say=_percent)]
+    marks: list[Mark] = [*output.y_axis(ys, left, right, say=_percent)]
     marks += output.x_axis(xs, top, bottom, "rating of the opponent", grid=False)
     if own is not None:
         marks.append(Line(tuple(_expected(own, xs, ys)), "muted", 1.4, (6.0, 3.0)))
@@ -324,14 +324,13 @@ def score_by_rating_chart(rating: float | None, faced: Sequence[OpponentScore], 
         )
     if not there:
         marks = [
-            *output.heading(title, _WIDTH),
             output.empty_message("no opponent with a rating", (top + bottom) / 2, _WIDTH),
         ]
     apart = len(faced) - len(there)
     summary = f"Score against {len(there)} rated opponents by their ratings" + (
         f"; {apart} opponents without a rating or games are not shown." if apart else "."
     )
-    return Picture(clean_text(title), summary, _WIDTH, bottom + 36, tuple(marks))
+    return output.framed(title, summary, _WIDTH, bottom + 36, marks)
 
 
 def _expected(own: float, xs: Scale, ys: Scale) -> Iterator[tuple[float, float]]:

@@ -293,9 +293,10 @@ HEADING_HEIGHT = 34.0  # units; the height of the title
 AXIS_HEIGHT = 18.0  # units; the height of the numbers of an axis
 
 
-def heading(title: str, width: float = CHART_WIDTH) -> list[Mark]:
-    """Return the mark of the title, shortened to the width of the picture."""
-    return [Label(0, 16, fit_text(title, width, TITLE_SIZE, bold=True), size=TITLE_SIZE, bold=True)]
+def framed(title: str, summary: str, width: float, height: float, marks: Sequence[Mark]) -> Picture:
+    """Return the picture of these marks below its title, which is shortened to the width."""
+    head = Label(0, 16, fit_text(title, width, TITLE_SIZE, bold=True), size=TITLE_SIZE, bold=True)
+    return Picture(clean_text(title), summary, width, height, (head, *marks))
 
 
 def fit_text(text: str, room: float, size: float = TEXT_SIZE, *, bold: bool = False) -> str:
