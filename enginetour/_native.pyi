@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import chess
@@ -6,6 +6,9 @@ import chess
 Move = TypeVar("Move", bound=tuple[Any, ...])
 
 INTERFACE: int
+
+def usual_games(text: bytes, names: Mapping[bytes, int]) -> tuple[bytes, bytes, bytes] | None:
+    """Return White, Black (C integers) and results (bytes) of all games, or None if Python must read the text."""
 
 class Board:
     """A position by FIDE's rules, Chess960 among them; moves are UCI, king takes rook where ranks are shuffled.

@@ -187,7 +187,7 @@ def _present_name(word: str, renamed: Mapping[str, str]) -> str:
 def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     """Print the version, and whether the move loop is compiled; if it is not, fast games take more CPU time."""
     if asked:
-        from enginetour.referee.compiled import native  # imported here: other commands do not need it
+        from enginetour.interop.compiled import native  # imported here: other commands do not need it
 
         click.echo(f"enginetour {__version__} (move loop in {'Python' if native is None else 'C'})")
         ctx.exit()

@@ -163,6 +163,15 @@ class Tally:
         self.results.frombytes(codes)
         return True
 
+    def append(self, white: bytes, black: bytes, codes: bytes) -> bool:
+        """Count games by numbers of names and codes of results; return False if the first ``*`` needs its place."""
+        if not self._placed([b"*"] * codes.count(UNFINISHED), ""):
+            return False
+        self.white.frombytes(white)
+        self.black.frombytes(black)
+        self.results.frombytes(codes)
+        return True
+
     def _placed(self, unusual: Sequence[bytes], place: str) -> bool:
         """Count unusual results; return False, with none counted, if the place of a new kind is unknown."""
         written = [tag_text(raw[:_LONGEST_NAME]) for raw in unusual]

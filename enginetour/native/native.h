@@ -12,6 +12,9 @@ int board_read(PyObject *theirs, Board *board);
 int board_give(const Board *board, PyObject *theirs);
 
 extern PyTypeObject BoardType, RelayType;
+/* Players and results of usual PGN text: the arguments are text and a mapping of names to numbers. */
+PyObject *usual_games(PyObject *self, PyObject *arguments);
+
 int boards_begin(void), relays_begin(void);
 
 #endif

@@ -1,32 +1,11 @@
-"""Load the compiled part (enginetour._native, written in C) if it was built, and choose the board of the record."""
+"""The board of the record: compiled if the compiled part was built, otherwise python-chess."""
 
 from __future__ import annotations
-
-import os
-from types import ModuleType
 
 import chess
 
 from enginetour.engines.position import Position, play_san
-
-# The compiled part plays ordinary plies and writes the record of a game. It only saves time. If no C compiler was
-# available at the installation, or with ENGINETOUR_NO_NATIVE=1 in the environment, Python code does the same work
-# (tests/laws/test_native.py compares the results).
-
-INTERFACE = 3  # version of `_native`'s interface; a module with another version is not used
-
-
-def _loaded() -> ModuleType | None:
-    if os.environ.get("ENGINETOUR_NO_NATIVE", "") not in ("", "0"):
-        return None
-    try:
-        from enginetour import _native
-    except ImportError:
-        return None
-    return _native if getattr(_native, "INTERFACE", None) == INTERFACE else None
-
-
-native = _loaded()
+from enginetour.interop.compiled import native
 
 
 class RecordBoard:

@@ -20,9 +20,10 @@ from enginetour.engines.machine import Workload
 from enginetour.engines.position import ROOM, Position, is_plainly_legal, play, written
 from enginetour.engines.process import NEVER_NS
 from enginetour.engines.wire import LONGEST_PV, MATE, SearchInfo, escape_text
+from enginetour.interop.compiled import native
 from enginetour.model.game import Incident, MoveMade, SideRecord
 from enginetour.referee.clock import MS
-from enginetour.referee.compiled import native, record_board
+from enginetour.referee.compiled import record_board
 from enginetour.referee.link import Link
 from enginetour.referee.startup import WARNING_LINES, EnginePool, Seat, incident_of, search_request
 from enginetour.referee.waits import EngineWaits, OwnWaits

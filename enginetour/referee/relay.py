@@ -22,13 +22,13 @@ from enginetour.engines.process import NEVER_NS, SLICE_NS, Wake, wait
 from enginetour.engines.protocol import Ask
 from enginetour.engines.uci_lines import go_limits
 from enginetour.engines.wire import Message, MessageKind, escape_text
+from enginetour.interop.compiled import native
 from enginetour.model.errors import EngineCrashed, EngineFault
 from enginetour.model.game import Termination
 from enginetour.model.task import GameTask
 from enginetour.referee import verdict as verdicts
 from enginetour.referee.adjudication import Counters
 from enginetour.referee.clock import MS, Interruptions
-from enginetour.referee.compiled import native
 from enginetour.referee.ends import DrawClaims
 from enginetour.referee.record import RawPly, Record
 from enginetour.referee.startup import search_request

@@ -25,8 +25,9 @@ from hypothesis import strategies as st
 from enginetour.interop import pgn as pgn_module
 from enginetour.interop import tde, trf
 from enginetour.interop.bubblecase import read_case
+from enginetour.interop.compiled import native
 from enginetour.interop.gamefilter import EngineNames, ratable_games, read_aliases
-from enginetour.interop.gametags import ClaimedGame, GameColumns, tags_of
+from enginetour.interop.gametags import ClaimedGame, GameColumns, TagReader, tags_of
 from enginetour.interop.pairers import parse_settings, read_tournament
 from enginetour.interop.pgn import GameReader, game_start, read_games, scan
 from enginetour.interop.tally import MOST_TAGS, RESULTS, UNFINISHED, Tally, escaped, result_code, tag_text, unescaped
@@ -483,7 +484,7 @@ def test_files_without_moves_are_read_the_quick_way(tmp_path: Path) -> None:
 
 def test_an_odd_game_costs_one_piece(tmp_path: Path) -> None:
     """After a piece for the careful reader, the fast reader continues."""
-    odd = '[Event "E"]\n[Black "B"]\n[White "A"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+    odd = '[Event "E"]\n[ Black "B"]\n[White "A"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
     (tmp_path / "g.pgn").write_text(short() * 30 + odd + short() * 30)
     with patch.object(pgn_module, "PIECE", 500):
         assert games(scan([tmp_path / "g.pgn"])) == {("A", "B", "1-0"): 61}
@@ -848,20 +849,141 @@ def by_python_chess(content: bytes) -> Counter[tuple[str, str, str]]:
     return found
 
 
+@pytest.mark.parametrize("compiled", [True, False])
 @SHARING
 @given(st.lists(written(), min_size=1, max_size=12), line_ends, st.integers(120, 2000))
-def test_quick_and_careful_scans_agree(tmp_path: Path, wrote: list[Written], end: str, piece: int) -> None:
+def test_quick_and_careful_scans_agree(
+    tmp_path: Path, compiled: bool, wrote: list[Written], end: str, piece: int
+) -> None:
     """Both readers agree on any file in any pieces: the same games and the same broken games."""
     path = tmp_path / "g.pgn"
     content = pgn(wrote, end)
     for length in (len(content), len(content) * 2 // 3):
         path.write_bytes(b'[Event "0"]\n[White "0"]\n[Black "1"]\n[Result "*"]\n\n*\n\n' + content[:length])
         whole = scanned_carefully(path)
-        with patch.object(pgn_module, "PIECE", piece), patch.object(pgn_module, "LONGEST_PIECE", piece):
+        used = native if compiled else None
+        with (
+            patch.object(pgn_module, "PIECE", piece),
+            patch.object(pgn_module, "LONGEST_PIECE", piece),
+            patch.object(pgn_module, "native", used),
+        ):
             found = scan([path])
         assert games(found) == games(whole)
         assert noticed(found) == noticed(whole)
         assert [broken for broken in found.broken if "too long" not in broken[1]] == whole.broken
+
+
+# Lines of games, most of them usual, so that much of the text is accepted.
+usual_tags = ['[Event "E"]', '[White "A"]', '[Black "B"]', '[Result "1-0"]']
+odd_lines = st.sampled_from(
+    [
+        *usual_tags,
+        *(
+            '[Result "*"]',
+            '[Result "0-1"]',
+            '[Result "1/2"]',
+            '[White "?"]',
+            '[White ""]',
+            '[Black "\\"]',
+            '[Black "a\\\\b"]',
+        ),
+        *(
+            '[white "C"]',
+            '[BLACK "D"]',
+            '[event "F"]',
+            '[White "C',
+            '[White "a"b"]',
+            '[White "A"] [Black "B"]',
+            ' [White "C"]',
+        ),
+        *(
+            '[Date "?"]',
+            '[A_b "1"]',
+            '[_a "1"]',
+            '[A-b "1"]',
+            '[A  "1"]',
+            '[A"1"]',
+            "[]",
+            "[",
+            '["]',
+            '[ "',
+            '[A ""]',
+            '[A "x"] ',
+        ),
+        *('[Variant "atomic"]', '[Variant "Standard"]', '[Handicap "White gives 1"]', "[%clk 1]", " [%clk 1]", "\t[a"),
+        *(
+            "",
+            "",
+            " ",
+            "\x0b",
+            "\r",
+            "\x0b[White",
+            "1. e4",
+            "1.e4 {",
+            "}",
+            "{",
+            "{}",
+            "} 1-0",
+            "{ 0-1",
+            "; {",
+            ";",
+            "% }",
+            "%",
+        ),
+        *("1-0", "0-1", "*", "1/2-1/2", "1-0 ", "1-0;", "2. d4 0-1", "1-0 }", "[%a] 0-1", "é", "\x00", "1. d4\r"),
+    ]
+)
+moves_lines = st.lists(
+    st.sampled_from(["1. e4 {a}", "{[%clk 1]", "[%clk 1]}", "e5", "{", "}", "1-0", ""]) | odd_lines, max_size=4
+)
+usual_game = st.builds(
+    lambda tags, more, moves, last: [*tags, *more, "", *moves, last, ""],
+    st.permutations(usual_tags).filter(lambda tags: tags[0][1] in "EW"),
+    st.just([]) | st.lists(odd_lines, max_size=1),
+    st.just(["1. e4 e5"]) | moves_lines,
+    st.sampled_from(["1-0"] * 5 + ["", "0-1"]),
+)
+hostile_text = st.lists(usual_game | st.lists(odd_lines, max_size=2), max_size=4).map(
+    lambda blocks: [line for block in blocks for line in block]
+)
+
+
+@pytest.mark.skipif(native is None, reason="the compiled part was not built")
+@settings(max_examples=300, deadline=None)
+@given(hostile_text, st.lists(line_ends, min_size=1, max_size=3), st.booleans())
+def test_compiled_and_careful_scans_agree(lines: list[str], ends: list[str], whole: bool) -> None:
+    """The compiled reader refuses a text, or counts the games of the careful reader with the same names in order."""
+    text = "".join(line + ends[number % len(ends)] for number, line in enumerate(lines))
+    text = text if whole else text.rstrip("\r\n")
+    found, wanted = Tally(), Tally()
+    reader = TagReader(wanted, lambda offset, number: str(number))
+    reader.feed(0, text.encode())
+    settled = reader.settle()
+    assert native is not None
+    counted = native.usual_games(text.encode(), found.names)
+    if counted is not None:
+        found.places = {"*": wanted.places.get("*", "")}
+        assert settled
+        assert found.append(*counted)
+        assert list(found.names) == list(wanted.names)
+        assert (found.white, found.black, found.results) == (wanted.white, wanted.black, wanted.results)
+        assert found.others == wanted.others
+        assert not (wanted.broken_games or wanted.broken or wanted.respelled or wanted.contradicted)
+
+
+def test_usual_games_are_read_by_the_compiled_part() -> None:
+    """The compiled part reads comments, line ends of both kinds, tags in any order and games without moves."""
+    if native is None:
+        pytest.skip("the compiled part was not built")
+    last = short(moves="1. e4 {[%clk 1]\n[%eval 2]} e5 {a\n\nb}\n(1. d4)")
+    swapped = '[White "A"]\n[Result "1/2-1/2"]\n[Black "C"]\n[ECO "A00"]\n\n'
+    for end in ("\n", "\r\n"):
+        text = (short() + swapped + last + short("C", result="*")).replace("\n", end).encode()
+        columns = native.usual_games(text, Tally().names)
+        assert columns is not None
+        white, black, results = columns
+        assert (np.frombuffer(white, "i").tolist(), np.frombuffer(black, "i").tolist()) == ([0, 0, 0, 2], [1, 2, 1, 1])
+        assert list(results) == [0, 1, 0, 3]
 
 
 @SHARING

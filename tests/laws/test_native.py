@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from enginetour.engines import position, process, wire
 from enginetour.engines.uci_lines import complete_info, last_search_info
+from enginetour.interop.compiled import native
 from enginetour.model.game import Game, MoveMade, Opening
 from enginetour.model.task import DrawRule, EngineSpec, ResignRule
 from enginetour.model.variants import shuffled_fen
 from enginetour.referee import clock, compiled, record, relay, waits
-from enginetour.referee.compiled import native
 from enginetour.referee.record import RawPly, SearchClaims
 from tests.laws.test_quick import INFO, STARTS, STATE, usual_lines
 from tests.support.engines import game

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from enginetour.engines.process import EngineProcess, Wake, wait
 from enginetour.engines.protocol import Ask, Engine
 from enginetour.engines.uci import UciEngine
+from enginetour.interop.compiled import native
 from enginetour.model.game import Game, Outcome, Termination
 from enginetour.model.task import EngineSpec, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import clock as module
 from enginetour.referee import relay, talk, waits
 from enginetour.referee.clock import MS, Clock, Interruptions
-from enginetour.referee.compiled import native
 from enginetour.referee.record import Record
 from tests.support.engines import BOTH, Protocol, game, scripted, sound
 from tests.support.tournaments import Forked, audit, left_running, quick, read

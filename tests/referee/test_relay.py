@@ -17,11 +17,11 @@ import chess
 import pytest
 
 from enginetour.engines.position import written
+from enginetour.interop.compiled import native
 from enginetour.model.game import Game, Opening, Outcome
 from enginetour.model.task import DrawRule, EngineSpec
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee import relay
-from enginetour.referee.compiled import native
 from enginetour.referee.ends import position_key
 from enginetour.referee.record import RawPly
 from enginetour.referee.startup import EnginePool
