@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from enginetour.ratings.sequential import MatchTest, Sprt
     from enginetour.store.log import TournamentLog
     from enginetour.store.tournaments import Store
+    from enginetour.tournament.probing import Detected
 
 
 # `enginetour match`: write the configuration of a match and run it.
@@ -199,7 +199,7 @@ def match(
     from enginetour.tournament.config.sections import PlaySection
     from enginetour.tournament.config.write import locate_typed, remove_draft, write_match
     from enginetour.tournament.plan import prepare
-    from enginetour.tournament.probing import Detected, detect_each, known_probes
+    from enginetour.tournament.probing import detect_each, known_probes
 
     under_play: dict[str, Any] = {} if tc is None else {"tc": tc}
     if openings is not None or order is not None:
@@ -214,10 +214,7 @@ def match(
     detected: list[Detected] = []
 
     def detect(commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path) -> list[Detected]:
-        with ThreadPoolExecutor(1) as other:
-            answers = other.submit(detect_each, commands, protocol, folder, slots)
-            import_module("enginetour.cli.session")  # loads the database modules while engines are detected
-            detected.extend(answers.result())
+        detected.extend(_while_loading(partial(detect_each, commands, protocol, folder, slots)))
         return detected
 
     draft = draft_match(asked, of_workspace(workspace), Path.cwd(), detect)
@@ -257,6 +254,16 @@ def _table(sprt: str | None) -> Mapping[str, Any] | None:
     if table is None or isinstance(table, Mapping):
         return table
     raise UsageRefused(f"must be a table such as elo0=0 elo1=5 (found {sprt!r})", place="--sprt")
+
+
+def _while_loading(detect: Callable[[], list[Detected]]) -> list[Detected]:
+    """Detect engines while the database modules are loaded."""
+    from concurrent.futures import ThreadPoolExecutor  # imported here: `rate` imports this module
+
+    with ThreadPoolExecutor(1) as other:
+        answers = other.submit(detect)
+        import_module("enginetour.cli.session")
+        return answers.result()
 
 
 def _openings(openings: str | None, order: str | None) -> dict[str, Any]:
