@@ -4,7 +4,8 @@ Each simulated league has engines that played in their divisions before, in doub
 divisions connect the rating pools, until the 95 % interval of the difference between each two neighboring divisions is
 at most ± `--error` Elo:
 
-chosen   `system = "adaptive"` with `goal = { divisions = [...], error = ... }` and the earlier results as `known`
+chosen   `system = "adaptive"` with `goal = { divisions = [...], error = ... }` and the earlier results as `known`;
+         as many encounters are open as with `[league.cross] error` and `--slots` concurrent games
 fixed    the last three of a division and the first three of the next one, by their ratings after the games in the
          divisions, play rounds of nine game pairs, the same number at each boundary of two divisions, as with
          `[league.cross] engines = 3`; the number is the smallest one that reaches the goal, at most `--most`, though a
@@ -63,6 +64,7 @@ class Setting:
     noise: float
     most: int
     seed: int
+    slots: int
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,8 @@ def chosen(league: League, setting: Setting) -> Outcome:
         for white, black in np.argwhere(league.known.any(axis=-1))
     ]
     goal = {"error": setting.error, "divisions": league.divisions}
-    options = options_model("adaptive").model_validate({"goal": goal, "known": rows, "games": 1_000_000})
+    settings = {"goal": goal, "known": rows, "games": 1_000_000, "ahead": 2 * setting.slots}
+    options = options_model("adaptive").model_validate(settings)
     format_ = make_format("adaptive", options, setting.seed)
     state, games = format_.start(league.population.entrants), 0
     while offers := format_.offers(state):
@@ -224,7 +227,16 @@ def table(given: argparse.Namespace) -> Iterator[str]:
     with ProcessPoolExecutor(given.jobs) as pool:
         for (divisions, size), rounds, error in product(given.league, given.rounds, given.error):
             setting = Setting(
-                divisions, size, rounds, error, given.draws, given.spread, given.noise, given.most, given.seed
+                divisions,
+                size,
+                rounds,
+                error,
+                given.draws,
+                given.spread,
+                given.noise,
+                given.most,
+                given.seed,
+                given.slots,
             )
             yield line(setting, list(pool.map(partial(play, setting), range(given.leagues))))
 
@@ -247,6 +259,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--spread", type=float, default=250.0, help="in Elo (default %(default)s)")
     parser.add_argument("--noise", type=float, default=50.0, help="in Elo (default %(default)s)")
     parser.add_argument("--most", type=int, default=200, help="rounds of the fixed scheme (default %(default)s)")
+    parser.add_argument("--slots", type=int, default=1, help="concurrent games of a league (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes (default: all)")
     parser.add_argument("--seed", type=int, default=2026, help="(default %(default)s)")
     for text in table(parser.parse_args(arguments)):

@@ -397,28 +397,28 @@ def gains(posterior: Posterior, goal: Goal) -> Vector:
         An array of the shape (..., n, n) with a zero diagonal: in Elo^2 for the goals with an error, and without unit
         for places and top, where L is in Elo^-2.
     """
-    each, covariance = information(posterior), posterior.covariance
-    weighed = covariance @ _weights(posterior, goal) @ covariance
-    return np.asarray(each * _quadratic(weighed) / (1 + each * _quadratic(covariance)))
+    each = information(posterior)
+    return np.asarray(each * _quadratic(_weighed(posterior, goal)) / (1 + each * _quadratic(posterior.covariance)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sketch:
     """A posterior and the gains for large fields, updated after each encounter in O(n^2) steps.
 
-    The information of a game and the weights L of the goal are those of the last exact posterior. An update is one
-    step of Newton's method for two ratings and the covariance of Sherman and Morrison 1950.
+    The information of a game is that of the last exact posterior. The weights L of the goal are, too, except with few
+    differences that must be known (of one entrant, or of divisions). An update is one step of Newton's method for two
+    ratings and the covariance of Sherman and Morrison 1950.
     """
 
     posterior: Posterior
+    goal: Goal
     each: Vector  # information of one game pair, Elo^-2
     weighed: Vector  # S L S
 
     @classmethod
     def of(cls, posterior: Posterior, goal: Goal) -> Sketch:
         """Return the sketch of an exact posterior, in O(n^3) steps."""
-        weighed = posterior.covariance @ _weights(posterior, goal) @ posterior.covariance
-        return cls(posterior, information(posterior), np.asarray(weighed))
+        return cls(posterior, goal, information(posterior), _weighed(posterior, goal))
 
     def with_games(self, white: Sequence[int], black: Sequence[int], net: Sequence[int]) -> Sketch:
         """Return the sketch after more games of two entrants.
@@ -442,11 +442,7 @@ class Sketch:
         covariance = known.covariance - share * np.outer(way, way)
         both = np.outer(way, weight - share * square / 2 * way)
         mode = known.mode + way * (slope / wider)
-        return replace(
-            self,
-            posterior=replace(known, mode=mode, covariance=covariance),
-            weighed=self.weighed - share * (both + both.T),
-        )
+        return self._moved(replace(known, mode=mode, covariance=covariance), self.weighed - share * (both + both.T))
 
     def expected(self, pending: Vector) -> Sketch:
         """Return the sketch with the expected information of game pairs in progress, as the function `expected`."""
@@ -458,8 +454,12 @@ class Sketch:
         told = self.each[one, other] * pending[one, other]
         half = ways @ np.linalg.inv(np.diag(1 / told) + ways[one] - ways[other])
         both = half @ (weights - half @ (weights[one] - weights[other]) / 2).T
-        posterior = replace(known, covariance=known.covariance - half @ ways.T)
-        return replace(self, posterior=posterior, weighed=weighed - both - both.T)
+        return self._moved(replace(known, covariance=known.covariance - half @ ways.T), weighed - both - both.T)
+
+    def _moved(self, posterior: Posterior, weighed: Vector) -> Sketch:
+        """Return the sketch with another posterior; `weighed` has the old weights."""
+        few = self.goal.kind in ("version", "divisions")
+        return replace(self, posterior=posterior, weighed=_weighed(posterior, self.goal) if few else weighed)
 
     def gains(self) -> Vector:
         """Return the gains as the function `gains`."""
@@ -576,8 +576,24 @@ def _deciding_pairs(posterior: Posterior, goal: Goal) -> Truths:
     )
 
 
+def _weighed(posterior: Posterior, goal: Goal) -> Vector:
+    """Return S L S, shape (..., n, n), with the covariance S and the weights L of the goal.
+
+    For goals with an error, L is the sum of ww' over the differences w'r whose intervals are still too wide, or over
+    all if none is. It takes O(k n^2) steps for k differences, otherwise O(n^3).
+    """
+    covariance = posterior.covariance
+    if goal.error is None:
+        return np.asarray(covariance @ _weights(posterior, goal) @ covariance)
+    ways = _contrasts(posterior.names, goal)
+    reach = covariance @ ways.T
+    wide = NORMAL_95 * np.sqrt((ways.T * reach).sum(axis=-2)) > goal.wanted
+    wide |= ~wide.any(axis=-1, keepdims=True)
+    return np.asarray((reach * wide[..., None, :]) @ np.swapaxes(reach, -1, -2))
+
+
 def _weights(posterior: Posterior, goal: Goal) -> Vector:
-    """Return L, shape (..., n, n). Intervals that are narrow enough and pairs that are separated have no weight.
+    """Return L of the goals without an error, shape (..., n, n). Pairs that are separated have no weight.
 
     places   exp(-z^2/2) / v: fall of the expected likelihood of the wrong order
     top      z exp(-z^2/2) / v: rise of the likelihood of the right order, for a constant difference
@@ -588,13 +604,7 @@ def _weights(posterior: Posterior, goal: Goal) -> Vector:
     In simulations, the first formula needs fewer games for places and the second one fewer games until a goal `top`
     is reached.
     """
-    covariance = posterior.covariance
-    if goal.error is not None:
-        ways = _contrasts(posterior.names, goal)
-        wide = NORMAL_95 * np.sqrt(((ways @ covariance) * ways).sum(axis=-1)) > goal.wanted
-        wide |= ~wide.any(axis=-1, keepdims=True)
-        return np.asarray(ways.T @ (wide[..., :, None] * ways))
-    variance = _quadratic(covariance)
+    variance = _quadratic(posterior.covariance)
     difference = posterior.mode[..., :, None] - posterior.mode[..., None, :]
     pairs = ~np.eye(len(posterior.names), dtype=np.bool_)  # any two entrants can still become neighbors
     if goal.kind == "top":

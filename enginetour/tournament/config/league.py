@@ -106,9 +106,6 @@ class PlayoffTable(_Table):
         return {"system": "match", "games": self.games, **test}
 
 
-_AHEAD = 8  # encounters; the default of the adaptive format
-
-
 class CrossTable(_Table):
     """``[league.cross]``: matches between divisions, which connect the rating pools."""
 
@@ -145,7 +142,7 @@ class CrossTable(_Table):
                 "goal": {"divisions": [list(one) for one in tables], "error": self.error},
                 "games": self.games,
                 "known": [[*pair, *counts] for pair, counts in sorted(results.items())],
-                "ahead": max(_AHEAD, 2 * slots),
+                "ahead": 2 * slots,
             }
         pairs = [
             [upper, lower]
