@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -39,6 +40,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         for name in mark.args:
             if find_program(name) is None:
                 pytest.skip(f"{name} is not on this machine")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Exclude modules and tests from garbage collections, because they exist until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
