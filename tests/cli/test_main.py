@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from enginetour import __version__
 from enginetour.cli.main import COMMANDS, PREVIOUS_COMMANDS, SYNONYMS, cli
-from enginetour.referee import compiled
+from enginetour.interop import compiled
 from enginetour.testing import PLAYING
 from enginetour.tournament import setbacks
 from tests.support.tournaments import (
