@@ -8,7 +8,9 @@ One match of free engines is played. In each round, its games are counted in tur
 * requests: with the same client and `enginetour serve`.
 
 The first case is measured before and after the others, which alternate. Match, server and client are sessions of their
-own, as in several terminals. The control shows the cost of the client, which is usually on another machine. CPU times
+own, as in several terminals. The control shows the cost of the client, which is usually on another machine. With
+`--apart`, the match has the first processor, and server and client have the others, as on a machine with more
+processors than games. CPU times
 are those of all threads of a process, from the kernel, in parts of one processor.
 """
 
@@ -73,6 +75,7 @@ def main(args: Sequence[str]) -> None:
     parser.add_argument("--rate", type=float, default=1000.0, help="requests per second (default %(default)s)")
     parser.add_argument("--connections", type=int, default=10, help="connections of the client (default %(default)s)")
     parser.add_argument("--slots", type=int, default=2, help="concurrent games (default %(default)s)")
+    parser.add_argument("--apart", action="store_true", help="the match does not share its processor")
     parser.add_argument("--folder", type=Path, help="directory of the database (default: the temporary directory)")
     given = parser.parse_args(args)
     if (compiler := shutil.which("cc")) is None:
@@ -91,7 +94,16 @@ def measured(given: argparse.Namespace, folder: Path, load: str) -> Iterator[str
     def turn(case: str, pid: int = 0, port: int = 0) -> None:
         _take_turn(rounds[-1][case], given, load, pid, port)
 
-    with _match(folder, free.build(folder), given.slots):
+    processors = sorted(os.sched_getaffinity(0))
+    if given.apart and len(processors) < 2:
+        raise SystemExit("--apart needs two processors")
+    with ExitStack() as ending:
+        program = free.build(folder)
+        if given.apart:
+            os.sched_setaffinity(0, processors[:1])
+        ending.enter_context(_match(folder, program, given.slots))
+        if given.apart:
+            os.sched_setaffinity(0, processors[1:])
         for _ in range(given.rounds):
             rounds.append({case: Figures() for case in CASES})
             turn(ALONE)
@@ -105,7 +117,8 @@ def measured(given: argparse.Namespace, folder: Path, load: str) -> Iterator[str
     with closing(sqlite3.connect(folder / "results" / "enginetour.db")) as database:
         ends = [ended for (ended,) in database.execute("SELECT ended_unix FROM games")]
     yield (
-        f"free engines, {given.slots} concurrent games, {given.rounds} rounds with turns of {given.seconds:g} s, "
+        f"free engines, {given.slots} concurrent games{', a processor of their own' if given.apart else ''}, "
+        f"{given.rounds} rounds with turns of {given.seconds:g} s, "
         f"{given.rate:,.0f} requests/s, answers of {len(answer):,} bytes"
     )
     yield from _lines(rounds, ends)
