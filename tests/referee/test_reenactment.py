@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from enginetour.cli.games import is_reproduced
-from enginetour.engines import protocol
+from enginetour.engines import protocol as protocol_module
 from enginetour.model.game import Game, Incident, Opening, Outcome, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, ReenactResult, ReenactTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
@@ -47,9 +47,16 @@ CASES = [
 @BOTH
 @pytest.mark.parametrize(("fault", "settings", "category", "words"), CASES, ids=[case[0] for case in CASES])
 def test_what_happened_happens_again(
-    protocol: Protocol, fault: str, settings: dict[str, Any], category: str, words: str
+    protocol: Protocol,
+    fault: str,
+    settings: dict[str, Any],
+    category: str,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A fault in the third search is repeated, because earlier searches are repeated."""
+    if fault == "late":  # it is awaited, however busy the machine is
+        monkeypatch.setattr(clock, "GRACE_NS", 60_000 * protocol_module.MS)
     spec = scripted(protocol, fault, at=3, seconds=0.58)
     played = game(spec, sound(), doubtful_flag="loss", **settings)
     found = reenact(task(played, spec), Link())
@@ -81,9 +88,9 @@ def test_the_limit_is_told_as_it_is(
     fault: str, control: str, limit: float, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In games by nodes or depth the hang limit is shown, which has no margin."""
-    monkeypatch.setattr(protocol, "OWED_NS", 100 * protocol.MS)
+    monkeypatch.setattr(protocol_module, "OWED_NS", 100 * protocol_module.MS)
     if fault == "late":  # it is awaited, however busy the machine is
-        monkeypatch.setattr(clock, "GRACE_NS", 60_000 * protocol.MS)
+        monkeypatch.setattr(clock, "GRACE_NS", 60_000 * protocol_module.MS)
     spec = scripted("uci", fault, at=1, seconds=0.25)
     pairing = Pairing(spec.name, "sound")
     lost = Game(pairing, Outcome.BLACK, Termination.TIME, white_tc=control, black_tc=LONG)
