@@ -197,7 +197,7 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     yield from _results(given, meter, built[0])
 
 
-def probed(sides: dict[str, Any], **_: object) -> dict[str, ProbeResult]:
+def probed(sides: dict[str, Any], *_: object, **_named: object) -> dict[str, ProbeResult]:
     return {name: ProbeResult(name) for name in sides}
 
 
