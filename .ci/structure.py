@@ -77,7 +77,6 @@ SINGLE = {
     "enginetour.interop.h9": "a file format",
     "enginetour.interop.pairers": "what pairing another program's event means, without options and output",
     "enginetour.ratings.encounters": "the choice of encounters, without rows and texts",
-    "enginetour.referee.compiled": "the two boards on which a record is written",
     "enginetour.referee.compliance.common": "the steps of every protocol, without those of one",
     "enginetour.referee.game": "one game, loaded when a slot has one",
     "enginetour.referee.reenactment": "replaying a recorded game, loaded when a slot has one",

@@ -21,7 +21,7 @@ from enginetour.interop.compiled import native
 from enginetour.model.game import Game, MoveMade, Opening
 from enginetour.model.task import DrawRule, EngineSpec, ResignRule
 from enginetour.model.variants import shuffled_fen
-from enginetour.referee import clock, compiled, record, relay, waits
+from enginetour.referee import clock, record, relay, waits
 from enginetour.referee.record import RawPly, SearchClaims
 from tests.laws.test_quick import INFO, STARTS, STATE, usual_lines
 from tests.support.engines import game
@@ -186,7 +186,7 @@ def test_a_game_is_the_same_on_both_ways(opening: Opening | None, tc: str, monke
     quick = game(*both, white_tc=tc, black_tc=tc, opening=opening, **rules)
     few = in_python
     monkeypatch.setattr(relay, "native", None)
-    monkeypatch.setattr(compiled, "native", None)
+    monkeypatch.setattr(record, "native", None)
     slowly = game(*both, white_tc=tc, black_tc=tc, opening=opening, **rules)
     assert bare(quick) == bare(slowly)
     assert few < (in_python - few) / 4 + 2  # nearly all plies before were compiled

@@ -29,7 +29,7 @@ from enginetour.model.errors import MachineFailure
 from enginetour.model.game import Game, Opening, Outcome, Termination
 from enginetour.model.task import EngineSpec, Quirks
 from enginetour.model.variants import VARIANTS, board_of, shuffled_fen
-from enginetour.referee import clock, compiled, record, relay, talk, verdict, waits
+from enginetour.referee import clock, record, relay, talk, verdict, waits
 from enginetour.referee.link import Link
 from enginetour.referee.record import PlyWriter, Record, SearchClaims
 from enginetour.referee.startup import EnginePool, Seat
@@ -58,7 +58,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
     """Play with the compiled part, or without it where a test says so: the verdicts are the same."""
     if getattr(request, "param", "") == "plain":
         monkeypatch.setattr(relay, "native", None)
-        monkeypatch.setattr(compiled, "native", None)
+        monkeypatch.setattr(record, "native", None)
 
 
 WAYS = pytest.mark.parametrize("way", ["compiled", "plain"], indirect=True)
