@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     from enginetour.formats.simulation import SimulationModel
 
 
-_ELO = click.FloatRange(min=0, max=10_000)
+def _elo_option(name: str, default: str, what: str) -> Callable[[Any], Any]:
+    """Return an option for a standard deviation in Elo."""
+    words = f"Standard deviation of {what}, in Elo."
+    kind = click.FloatRange(min=0, max=10_000)
+    return click.option(name, type=kind, metavar="ELO", show_default=default, help=words)
 
 
 # `enginetour simulate`.
@@ -56,16 +60,8 @@ _COMMA = r",(?![^\[\]]*\])"  # matches a comma between systems, but not a comma 
 @count_option("--entrants", least=2, most=2000, show_default="32", help="Number of entrants (with --compare).")
 @count_option("--rounds", most=1000, show_default="6", help="Number of rounds (with --compare).")
 @count_option("--fields", most=1_000_000, show_default="200", help="Number of simulated tournaments.")
-@click.option(
-    "--spread", type=_ELO, metavar="ELO", show_default="150", help="Standard deviation of random strengths, in Elo."
-)
-@click.option(
-    "--noise",
-    type=_ELO,
-    metavar="ELO",
-    show_default="150, or 0 for a CONFIG with ratings",
-    help="Standard deviation of ratings around the true strength, in Elo.",
-)
+@_elo_option("--spread", "150", "random strengths")
+@_elo_option("--noise", "150, or 0 for a CONFIG with ratings", "ratings around the true strength")
 @count_option("--seed", least=0, show_default="1", help="Random seed.")
 @database_option
 @output_options
@@ -273,16 +269,8 @@ _NOISE = 50.0  # Elo; as for the ratings of a night
     help="Whether the formats may use ratings.",
 )
 @click.option("--list", "ratings_of", metavar="NAME", help="Use the ratings of a rating list.")
-@click.option(
-    "--spread", type=_ELO, metavar="ELO", show_default="150", help="Standard deviation of unknown strengths, in Elo."
-)
-@click.option(
-    "--noise",
-    type=_ELO,
-    metavar="ELO",
-    show_default="errors of the list, or 50",
-    help="Standard deviation of known ratings around the true strength, in Elo.",
-)
+@_elo_option("--spread", "150", "unknown strengths")
+@_elo_option("--noise", "errors of the list, or 50", "known ratings around the true strength")
 @click.option(
     "--game-seconds",
     type=_SECONDS,
