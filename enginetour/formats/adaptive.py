@@ -64,8 +64,7 @@ from enginetour.ratings.design import (
     Posterior,
     Progress,
     Sketch,
-    expected,
-    gains,
+    information,
     permitted,
     posterior,
     progress,
@@ -510,7 +509,7 @@ class Adaptive(Format[AdaptiveState]):
             if not self._affords(state):
                 break
             ahead = self._ahead(state)
-            if self._suffices(state, ahead):
+            if self._suffices(state, ahead.posterior):
                 return state
             choice = self._choice(state, ahead)
             if choice is None:
@@ -518,17 +517,20 @@ class Adaptive(Format[AdaptiveState]):
             state = self._with_choice(state, choice)
         return state if state.reached or state.looked < state.chosen else self._ended(state)
 
-    def _ahead(self, state: AdaptiveState) -> Posterior | Sketch:
+    def _ahead(self, state: AdaptiveState) -> Sketch:
         """Return what is known, with the expected information of the open encounters."""
-        assert state.known is not None
-        place = {name: at for at, name in enumerate(state.known.names)}
+        known, aim = state.known, self._aim(state)
+        assert known is not None and aim is not None
+        place = {name: at for at, name in enumerate(known.names)}
         pending = np.zeros((len(place), len(place)))
         for (one, other), games in state.pending().items():
             if one in place and other in place:
                 pending[place[one], place[other]] = pending[place[other], place[one]] = games / _PAIR
-        return state.sketch.expected(pending) if state.sketch is not None else expected(state.known, pending)
+        if state.sketch is not None:
+            return state.sketch.expected(pending)
+        return Sketch.of(known.informed(pending * information(known)), aim)
 
-    def _suffices(self, state: AdaptiveState, ahead: Posterior | Sketch) -> bool:
+    def _suffices(self, state: AdaptiveState, ahead: Posterior) -> bool:
         """Return whether the open encounters are expected to reach the goal.
 
         Only errors can be foreseen; likelihoods of an order depend on the results.
@@ -536,7 +538,7 @@ class Adaptive(Format[AdaptiveState]):
         aim = self._aim(state)
         if aim is None or aim.error is None or state.looked == state.chosen or self._lacking(state).any():
             return False
-        return bool(progress(ahead.posterior if isinstance(ahead, Sketch) else ahead, aim).done)
+        return bool(progress(ahead, aim).done)
 
     def _ended(self, state: AdaptiveState) -> AdaptiveState:
         """Return the state with a note on why the tournament ends without its goal."""
@@ -561,7 +563,7 @@ class Adaptive(Format[AdaptiveState]):
         expected = self._pending_games(state) * float(state.tallies.ms.sum()) / timed
         return spent + expected < self.options.hours * _MS_PER_HOUR
 
-    def _choice(self, state: AdaptiveState, ahead: Posterior | Sketch) -> _Choice | None:
+    def _choice(self, state: AdaptiveState, ahead: Sketch) -> _Choice | None:
         """Return the pair with the largest gain per second among the allowed pairs; None if no pair can play.
 
         `ahead` is what is known, with the expected information of the open encounters.
@@ -572,8 +574,7 @@ class Adaptive(Format[AdaptiveState]):
         pairs = np.flatnonzero(allowed)
         if not len(pairs):
             return None
-        gain = (ahead.gains() if isinstance(ahead, Sketch) else gains(ahead, aim)).ravel()[pairs]
-        ms = self._milliseconds(state).ravel()[pairs]
+        gain, ms = ahead.gains().ravel()[pairs], self._milliseconds(state).ravel()[pairs]
         worth = gain / ms
         picked = self._picked(state, pairs, worth, known.names)
         row, column = divmod(int(pairs[picked]), len(known.names))

@@ -56,12 +56,12 @@ def outlook(goal: Goal, known: Posterior, course: Progress, before: Posterior, g
     start, all_pairs = replace(known, covariance=before.covariance), _evenly(able, each)
 
     def robin(number: float) -> float:
-        return float(progress(_after(start, number * all_pairs), goal).reached)
+        return float(progress(start.informed(number * all_pairs), goal).reached)
 
     left = expected_games(goal, known, course)
     way = _evenly(able if goal.kind in ("errors", "version") else course.doubt, each)
     steps = [] if not left else [left * step / _STEPS for step in range(1, _STEPS + 1)]
-    ahead = [(games, value), *((games + n, float(progress(_after(known, n * way), goal).reached)) for n in steps)]
+    ahead = [(games, value), *((games + n, float(progress(known.informed(n * way), goal).reached)) for n in steps)]
     return Outlook(
         goal=describe_goal(goal),
         shown=describe_value(goal, course),
@@ -83,7 +83,7 @@ def expected_games(goal: Goal, known: Posterior, course: Progress) -> int:
     if goal.error is not None:
         width, more = float(course.reached), len(known.names)
         pairs = course.doubt if goal.divisions else goal.meets(known.names)
-        balanced = _after(known, more * _evenly(pairs, each))
+        balanced = known.informed(more * _evenly(pairs, each))
         gained = float(progress(balanced, goal).reached) ** -2 - width**-2
         return round(more * (goal.error**-2 - width**-2) / max(gained, 1e-12))
     sure = _NORMAL.inv_cdf(goal.los or 0.5)
@@ -108,7 +108,7 @@ def doubts(goal: Goal, before: Posterior, games: int, prior_error: float | None)
         at, star = names.index(goal.entrant), np.zeros(each.shape)
         star[at] = star[:, at] = games / _PAIR / (len(names) - 1)
         plans.append(star)
-    after = [_after(before, plan * each) for plan in plans]
+    after = [before.informed(plan * each) for plan in plans]
     if goal.error is not None:
         reach = min(float(progress(one, goal).reached) for one in after)
         if reach > goal.error:
@@ -175,12 +175,6 @@ def describe_value(goal: Goal, course: Progress) -> str:
     """Return how far a goal is reached as a half-width or a likelihood."""
     value = float(course.reached)
     return f"± {value:.1f} Elo" if goal.error is not None else f"likelihood {100 * value:.1f} %"
-
-
-def _after(known: Posterior, precision: Vector) -> Posterior:
-    """Return the posterior with more information about each pair, given as a symmetric array in Elo^-2."""
-    more = np.diag(precision.sum(axis=1)) - precision
-    return replace(known, covariance=np.asarray(np.linalg.inv(np.linalg.inv(known.covariance) + more), np.float64))
 
 
 def _evenly(pairs: Truths, each: Vector | float = 1.0) -> Vector:

@@ -208,6 +208,13 @@ class Posterior:
         terms = {"model": "davidson", "advantage": float(self.advantage) / point, "draw": float(self.draw)}
         return {**terms, "prior": GaussianPrior(sd / point)}
 
+    def informed(self, precision: Vector) -> Posterior:
+        """Return the posterior with more information about each pair: symmetric, shape (..., n, n), in Elo^-2."""
+        if not precision.any():
+            return self
+        told = np.eye(len(self.names)) + self.covariance @ _laplacian(precision)
+        return replace(self, covariance=np.asarray(np.linalg.solve(told, self.covariance)))
+
     def variances(self) -> Vector:
         """Return the variance of each rating relative to the average of all, in Elo^2."""
         own, rows = np.diagonal(self.covariance, axis1=-2, axis2=-1), self.covariance.mean(axis=-1)
@@ -377,17 +384,6 @@ def information(posterior: Posterior) -> Vector:
     return found
 
 
-def expected(posterior: Posterior, pending: Vector) -> Posterior:
-    """Return the posterior with the expected information of game pairs in progress.
-
-    `pending` has their number for each pair, shape (..., n, n), symmetric.
-    """
-    if not pending.any():
-        return posterior
-    told = np.eye(len(posterior.names)) + posterior.covariance @ _laplacian(pending * information(posterior))
-    return replace(posterior, covariance=np.asarray(np.linalg.solve(told, posterior.covariance)))
-
-
 def gains(posterior: Posterior, goal: Goal) -> Vector:
     """Return how much one more game pair of each two entrants is expected to reduce the variance of the goal.
 
@@ -445,7 +441,7 @@ class Sketch:
         return self._moved(replace(known, mode=mode, covariance=covariance), self.weighed - share * (both + both.T))
 
     def expected(self, pending: Vector) -> Sketch:
-        """Return the sketch with the expected information of game pairs in progress, as the function `expected`."""
+        """Return the sketch with the expected information of game pairs in progress, a symmetric array."""
         one, other = np.nonzero(np.triu(pending))
         if not len(one):
             return self

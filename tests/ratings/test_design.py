@@ -16,7 +16,6 @@ from enginetour.ratings.design import (
     Posterior,
     Progress,
     Sketch,
-    expected,
     gains,
     information,
     permitted,
@@ -178,8 +177,8 @@ def test_leading_dimensions(goal: Goal) -> None:
     for at in range(2):
         one = posterior(NAMES, both[at], PRIOR)
         assert found.mode[at] == pytest.approx(one.mode, abs=1e-6)
-        alone = gains(expected(one, pending[at]), goal)
-        assert gains(expected(found, pending), goal)[at] == pytest.approx(alone, rel=1e-6)
+        alone = gains(one.informed(pending[at] * information(one)), goal)
+        assert gains(found.informed(pending * information(found)), goal)[at] == pytest.approx(alone, rel=1e-6)
         single = progress(one, goal)
         assert reached.reached[at] == pytest.approx(single.reached)
         assert bool(reached.done[at]) == bool(single.done)
@@ -254,7 +253,7 @@ def test_games_in_progress_count(goal: Goal) -> None:
     one, other = np.unravel_index(int(before.argmax()), before.shape)
     pending = np.zeros_like(before)
     pending[one, other] = pending[other, one] = 1
-    after = expected(found, pending)
+    after = found.informed(pending * information(found))
     assert gains(after, goal)[one, other] < before[one, other]
     if goal.error is not None:
         way = np.eye(len(NAMES))[one] - np.eye(len(NAMES))[other]
