@@ -390,20 +390,23 @@ class CecpEngine(CecpListener):
     def _move_line(self, text: str) -> bytes:
         return f"usermove {text}".encode("ascii") if self.features.on("usermove") else text.encode("ascii")
 
+    def discard(self) -> tuple[Message, ...]:
+        """Read the output that waits before a search; return the messages since the last search that may decide."""
+        later, self._later = self._later, []
+        return (*later, *super().discard())
+
     def approach(self, ask: Ask) -> Script:
         """Send all lines of a turn except the one that starts the search."""
         if self.fence == "wait" and self._can_ping():
             yield from self.fenced(self.game_fence_ns)
+        earlier = self.discard()
         if self._is_astray:
             yield from self._set_again(ask.position)
-        self._unheard.extend(self._later)
-        self._later = []
         *ahead, last = self._turn_lines(ask)
         yield from self.send_lines(*ahead)
         yield from self.pause_before_line()
-        self._unheard.extend(
-            self.discard()
-        )  # a move that arrives right after the pong does not belong to the next search
+        # A move that arrives right after the pong does not belong to the next search.
+        self._unheard.extend((*earlier, *self.discard()))
         self._rest = last
 
     def _set_again(self, position: Position) -> Script:

@@ -116,16 +116,14 @@ class _Reenactment:
 
     def _earlier(self, engine: Engine, until: int, uci: str) -> ReenactResult | None:
         """Repeat an earlier search in the same time. Return the result if the engine fails now, otherwise None."""
-        answer = self._asked(engine, max(MS, until - time.monotonic_ns()))
+        answer = self._asked(engine, max(MS, until - time.monotonic_ns())) or self._stopped(engine)
         if answer is None:
-            answer = self._stopped(engine)
-            if answer is None:
-                return self._result("time", "no answer in an earlier search, not even after stop", engine)
+            return self._result("time", "no answer in an earlier search, not even after stop", engine)
         if isinstance(answer, ReenactResult):
             return answer
         if isinstance(answer, EngineFault):
             return self._fault(answer, engine)
-        move = None if answer is None else read_move(self._position.board, answer.text, lenient_promotion=True)[0]
+        move, _ = read_move(self._position.board, answer.text, lenient_promotion=True)
         if engine.spec.protocol == "cecp" and (move is None or move.uci() != uci):
             # The engine has made this move on its own board, so the recorded game cannot be continued.
             other = "another move" if move is None else move.uci()
@@ -134,17 +132,17 @@ class _Reenactment:
             )
         return None
 
-    def _stopped(self, engine: Engine) -> Message | EngineFault | None:
+    def _stopped(self, engine: Engine) -> Message | EngineFault | ReenactResult | None:
         """Stop the search and return the answer, or None. Afterwards, `engine.spoiled` is set if a ping failed."""
 
         def script() -> _Search:
             yield from engine.send_lines(_STOP[engine.spec.protocol])
-            answer = yield from engine.receive(time.monotonic_ns() + OWED_NS)
-            yield from engine.settle()
-            return answer if answer is not None and answer.kind is MessageKind.ANSWER else None
+            message = yield from self._heard(engine, time.monotonic_ns() + OWED_NS)
+            if message is not None and message.kind is MessageKind.ANSWER:
+                yield from engine.settle()
+            return message
 
-        result: Message | EngineFault | None = run_scripts({engine: script()}, self._link)[engine]
-        return result
+        return self._answered(engine, script())
 
     def _last(self, engine: Engine) -> ReenactResult:
         clock: Clock = self._own.clock
@@ -172,6 +170,9 @@ class _Reenactment:
         return found if found.category else plays
 
     def _afterwards(self, engine: Engine) -> ReenactResult:
+        if (found := self._decided(engine)) is not None:
+            return found
+
         def script() -> _Search:
             deadline = time.monotonic_ns() + OWED_NS
             while (message := (yield from engine.receive(deadline))) is not None:
@@ -182,28 +183,33 @@ class _Reenactment:
         message = run_scripts({engine: script()}, self._link)[engine]
         if isinstance(message, EngineFault):
             return self._fault(message, engine)
-        found = None if message is None else self._claimed(engine, message, thinking=False)
-        return found or self._result("", "sends nothing after its move", engine)
+        claimed = None if message is None else self._claimed(engine, message, thinking=False)
+        return claimed or self._result("", "sends nothing after its move", engine)
 
-    def _asked(self, engine: Engine, patience_ns: int) -> Message | EngineFault | ReenactResult | None:
-        for message in engine.discard():  # messages after the last move of the engine
+    def _decided(self, engine: Engine) -> ReenactResult | None:
+        """Return the result of a message that arrived after the last move of the engine."""
+        for message in engine.discard():
             if (found := self._claimed(engine, message, thinking=False)) is not None:
                 return found
+        return None
+
+    def _asked(self, engine: Engine, patience_ns: int) -> Message | EngineFault | ReenactResult | None:
+        if (found := self._decided(engine)) is not None:
+            return found
         ask = search_request(self._position, self._own, self._other)
         if engine.needs_approach:
             fault = self._talk(engine, engine.approach(ask))
             if fault is not None:
                 return fault
         self._own.searched = True
-        result = run_scripts({engine: self._search(engine, ask, patience_ns)}, self._link)[engine]
-        if isinstance(result, Message) and result.kind is not MessageKind.ANSWER:
-            return self._claimed(engine, result, thinking=True)
-        answer: Message | EngineFault | None = result
-        return answer
+        return self._answered(engine, self._search(engine, ask, patience_ns))
 
     def _search(self, engine: Engine, ask: Any, patience_ns: int) -> _Search:
         self._own.asked_ns = engine.go(ask)
-        deadline = self._own.asked_ns + patience_ns
+        return (yield from self._heard(engine, self._own.asked_ns + patience_ns))
+
+    def _heard(self, engine: Engine, deadline: int) -> _Search:
+        """Return the answer to a search, a message that ends the game before it, or None."""
         while (message := (yield from engine.receive(deadline))) is not None:
             if (
                 message.kind is MessageKind.ANSWER
@@ -211,6 +217,12 @@ class _Reenactment:
             ):
                 return message
         return engine.held_back_answer()
+
+    def _answered(self, engine: Engine, script: _Search) -> Message | EngineFault | ReenactResult | None:
+        found: Message | EngineFault | None = run_scripts({engine: script}, self._link)[engine]
+        if isinstance(found, Message) and found.kind is not MessageKind.ANSWER:
+            return self._claimed(engine, found, thinking=True)
+        return found
 
     def _claimed(self, engine: Engine, message: Message, *, thinking: bool) -> ReenactResult | None:
         verdict = by_message(self._own, message, thinking=thinking, aborts=0)

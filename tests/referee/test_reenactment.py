@@ -14,7 +14,7 @@ from enginetour.engines import protocol as protocol_module
 from enginetour.model.game import Game, Incident, Opening, Outcome, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, ReenactResult, ReenactTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee import clock
+from enginetour.referee import clock, reenactment
 from enginetour.referee.link import Link
 from enginetour.referee.reenactment import reenact
 from tests.support.engines import BOTH, LONG, Protocol, game, scripted, sound
@@ -131,6 +131,17 @@ def test_a_claim_between_two_searches() -> None:
     again = replace(again, moves=(*again.moves[:-1], (again.moves[-1][0], 300)))
     found = reenact(again, Link())
     assert is_reproduced(grave(played), found), found
+
+
+@pytest.mark.parametrize(("fault", "at", "ply"), [("move-and-later-win", 2, 4), ("win", 1, 0)])
+def test_a_claim_when_an_earlier_search_is_stopped(
+    fault: str, at: int, ply: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A claim is not lost if it arrives before the answer to `?` or with the pong after it."""
+    monkeypatch.setattr(reenactment, "MS", 0)  # all earlier searches are stopped at once
+    played = game(scripted("cecp", "win", at=3), sound())
+    found = reenact(task(played, scripted("cecp", fault, at=at, seconds=0.01)), Link())
+    assert (found.category, found.ply) == ("false-claim", ply), found
 
 
 @pytest.mark.parametrize(("fault", "category"), [("exit-at-start", "start-failure"), ("silent", "start-timeout")])
