@@ -306,7 +306,8 @@ def _warnings(made: Sequence[Imported], anchors: Sequence[tuple[str, str]], *, m
 def _describe(found: Imported, *, dry_run: bool, alone: bool) -> str:
     if not found.games:
         name = "" if alone else f"{found.name}: "
-        return f"{name}nothing new: all {found.duplicates:,} games are in the database already"
+        known = "the game is" if found.duplicates == 1 else f"all {found.duplicates:,} games are"
+        return f"{name}nothing new: {known} in the database already"
     title = found.name if found.edition <= 1 else f"{found.name} #{found.edition}"
     done = "would be imported" if dry_run else "imported"
     games = f"{format_count(found.games, 'game')} {done}, {found.duplicates:,} duplicates"

@@ -438,6 +438,8 @@ def test_pairs_of_a_file_that_grows_and_goes(tmp_path: Path) -> None:
     assert pairs_in(tmp_path)[0] == []
     assert "1 game imported" in invoke(tmp_path, "import", path).output
     assert pairs_in(tmp_path)[0] == [3]
+    path.write_text(pgn(("Fruit", "Toga", "1-0")))
+    assert "nothing new: the game is in the database already" in invoke(tmp_path, "import", path).output
 
 
 def test_pairs_beside_a_tournament(tmp_path: Path) -> None:
