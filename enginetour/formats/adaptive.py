@@ -14,6 +14,7 @@ digits, and the seed breaks ties. A replay follows the notes of the log between 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -340,8 +341,11 @@ class Adaptive(Format[AdaptiveState]):
     def likely(self, state: AdaptiveState) -> int:
         """Return an estimate of the remaining games, from the ratings so far and their errors."""
         fewest, most = self.remaining(state)
-        if state.course is None or fewest == most:
+        if state.course is None or state.known is None or fewest == most:
             return most
+        if not state.played and self.goal.error is None:  # without results, all ratings are equal: no gap is known
+            known, prior_error, counts = state.known, self.options.prior_error, range(fewest, most)
+            return fewest + bisect_left(counts, 1, key=lambda n: not any(doubts(self.goal, known, n, prior_error)))
         return min(max(fewest, self._expected(state) - self._pending_games(state) + fewest), most)
 
     def standings(self, state: AdaptiveState) -> tuple[StandingsRow, ...]:

@@ -95,6 +95,16 @@ def test_ends_when_the_goal_is_reached(goal: dict[str, Any]) -> None:
     assert format_.likely(format_.start(entrants())) <= 3000
 
 
+@pytest.mark.parametrize("goal", [{"los": 0.9}, {"top": 3, "los": 0.9}], ids=["places", "top"])
+def test_the_first_estimate_agrees_with_the_warning(goal: dict[str, Any]) -> None:
+    """Before the first game, the likely number of games is the first one without a warning that it does not suffice."""
+    format_, names = format_of(goal=goal, games=3000), entrants()
+    likely = format_.likely(format_.start(names))
+    assert not any(format_.doubts(names, likely)) and any(format_.doubts(names, likely - 1))
+    few = format_of(goal=goal, games=40)
+    assert any(few.doubts(names, 40)) and few.likely(few.start(names)) == 40
+
+
 def test_the_games_are_played_where_the_order_is_open() -> None:
     """With the goal `places`, neighbors of nearly equal strength get more games than pairs with a clear order."""
     _, events = played(format_of(goal={"los": 0.95}, games=200), entrants())
