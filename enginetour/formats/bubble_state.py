@@ -49,7 +49,11 @@ class BubbleOptions(ColorOptions):
         if size is not None and threshold > size - 1:
             # With a larger threshold, the tournament would never end: an engine that has met all size - 1 others would
             # return from parking again and again.
-            raise ValueError(f"unpark_threshold must be at most size - 1 = {size - 1} (found {threshold})")
+            default = cls.model_fields["unpark_threshold"].default
+            found = f"its default is {default}" if threshold == default else f"found {threshold}"
+            raise ValueError(
+                f"must be at most size - 1 = {size - 1} ({found}). Hint: set unpark_threshold = {size // 2}"
+            )
         return threshold
 
 

@@ -76,6 +76,15 @@ def test_the_lower_end_starts_and_newcomers_are_below() -> None:
     assert state.old == ("B", "A")
 
 
+def test_a_small_section_needs_a_smaller_threshold() -> None:
+    """The error says whether the threshold is the default, which the user did not write, and what to set."""
+    for wrong, found in (({"size": 4}, "its default is 5"), ({"size": 4, "unpark_threshold": 4}, "found 4")):
+        with pytest.raises(
+            ValidationError, match=rf"at most size - 1 = 3 \({found}\)\. Hint: set unpark_threshold = 2"
+        ):
+            BubbleOptions.model_validate(wrong)
+
+
 def test_names_twice_and_unknown_withdrawals_are_refused() -> None:
     """Repeated names and unknown withdrawals raise ValueError."""
     with pytest.raises(ValueError, match="A is listed twice"):
