@@ -140,8 +140,10 @@ def read_toml(path: Path, what: str, *, step: str = "", named: bool = False) -> 
         raise InputRefused(f"file not found, expected {what}", place=str(path), step=step) from None
     except IsADirectoryError:
         raise InputRefused(f"found a directory, expected {what}", place=str(path)) from None
-    except UnicodeDecodeError:
-        raise InputRefused("the text is not UTF-8", place=str(path)) from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        problem = f"the text is not UTF-8 (found byte 0x{content[error.start]:02x})"
+        raise InputRefused(problem, place=f"{path}:{line}", step="save the file as UTF-8") from None
     except OSError as error:
         raise InputRefused(f"cannot be read: {error.strerror or error}", place=str(path)) from None
     except tomllib.TOMLDecodeError as error:

@@ -118,11 +118,11 @@ def test_hostile_files(tmp_path: Path, text: str, words: str) -> None:
 
 def test_unreadable(tmp_path: Path) -> None:
     """A missing file, a directory and binary content have different errors."""
-    (tmp_path / "latin").write_bytes(b'a = "\xe9"')
+    (tmp_path / "latin").write_bytes(b'b = 1\na = "\xe9"')
     for name, words in (
         ("none", "file not found, expected an opening book. Hint: go"),
         (".", "a directory"),
-        ("latin", "not UTF-8"),
+        ("latin", r"latin:2: the text is not UTF-8 \(found byte 0xe9\). Hint: save the file as UTF-8"),
     ):
         with pytest.raises(InputRefused, match=words):
             read_toml(tmp_path / name, "an opening book", step="go")
