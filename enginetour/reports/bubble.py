@@ -147,4 +147,5 @@ def orders_sheet(ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> S
 def _rankings(ranking: Sequence[StandingsRow], by_rating: Sequence[str]) -> list[str]:
     both = orders_sheet(ranking, by_rating)
     columns = tuple(column for column in both.columns if column.key != "status")
-    return ["", *render(replace(both, title="", columns=columns), _TEXT_WIDTH).splitlines()]
+    notes = (*both.notes, "order by rating: by all games, with the starting list as prior information")
+    return ["", *render(replace(both, title="", columns=columns, notes=notes), _TEXT_WIDTH).splitlines()]

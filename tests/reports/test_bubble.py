@@ -27,8 +27,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_bubble_history_fits_the_window(folder: Path) -> None:
-    """Long names are shortened in the table of both rankings."""
+    """Long names are shortened in the table of both rankings, and a note says what the order by rating is."""
     both = tour(folder, "bubble").stdout.split("final ranking")[1]
+    assert "order by rating: by all games, with the starting list as prior information" in both
     assert max(map(len, both.splitlines())) <= 80
 
 
