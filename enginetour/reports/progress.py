@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 # fastchess 1.8.2. A part that would be ``inf`` or ``nan`` is left out. Strength and error are computed from complete
 # game pairs if the games are played in pairs, as in the line of the test, otherwise from single games.
 
-_VERDICTS = {"H0": " - H0 was accepted", "H1": " - H1 was accepted", "": ""}
-
 _Results = tuple[int, int, int]  # wins, draws, losses of the first engine
 
 
@@ -149,9 +147,7 @@ def _interval_lines(match: MatchScore, found: MatchStatistics, test: MatchTest |
     elif nelo := _nelo(found):
         yield nelo.removeprefix(", ")
     if test is not None:
-        low, high = test.test.bounds
-        llr = f"SPRT: llr {_short(test.walk.llr)} ({format_fixed(100 * test.walk.llr / high, 1)}%)"
-        yield f"{llr}, lbound {_short(low)}, ubound {_short(high)}{_VERDICTS[test.walk.verdict]}"
+        yield sprt.llr_line(test)
 
 
 def _nelo(found: MatchStatistics) -> str:
@@ -172,10 +168,6 @@ def _pairs_ratio(match: MatchScore) -> str:
     worst: Sequence[int] = match.pairs or (0,) * 5
     lost = worst[0] + worst[1]
     return f", PairsRatio: {(worst[3] + worst[4]) / lost:.2f}" if lost else ""
-
-
-def _short(value: float) -> str:
-    return f"{value or 0.0:.3g}"
 
 
 def _error(found: MatchStatistics) -> float | None:

@@ -104,13 +104,7 @@ def end_state(*, undecided: bool) -> str:
 
 
 def sprt_lines(engines: tuple[str, str], found: MatchTest) -> tuple[str, str]:
-    """Return the line that cutechess-cli prints for a test, and a line with the strength.
-
-    Scripts that read the output of cutechess-cli can read the first line.
-    """
-    walk, (low, high) = found.walk, found.test.bounds
-    share = 100 * walk.llr / (high if walk.llr >= 0 else -low)
-    ended = f" - {walk.verdict} was accepted" if walk.verdict else ""
+    """Return the line that cutechess-cli prints for a test, and a line with the strength."""
     parts = [safe_text(f"{engines[0]} - {engines[1]}")]
     if found.games is not None:
         losses, draws, wins = found.games
@@ -118,11 +112,19 @@ def sprt_lines(engines: tuple[str, str], found: MatchTest) -> tuple[str, str]:
     if found.pairs is not None:
         parts.append(f"pairs {'-'.join(map(str, found.pairs))}")
     parts += [f"{what} {figure}" for what, figure in _strength(found)]
+    return llr_line(found), " · ".join(parts)
+
+
+def llr_line(found: MatchTest) -> str:
+    """Return the line of cutechess-cli with the bounds at which the test ends, so that the verdict agrees with them.
+
+    Scripts that read the output of cutechess-cli can read it.
+    """
+    walk, (low, high) = found.walk, corrected_bounds(found.test, found.walk)
+    share = 100 * walk.llr / high  # as in cutechess-cli also below 0
+    ended = f" - {walk.verdict} was accepted" if walk.verdict else ""
     ratio = round(walk.llr, 2) or 0.0
-    return (
-        f"SPRT: llr {ratio:.2f} ({round(share, 1) or 0.0:.1f}%), lbound {low:.2f}, ubound {high:.2f}{ended}",
-        " · ".join(parts),
-    )
+    return f"SPRT: llr {ratio:.2f} ({round(share, 1) or 0.0:.1f}%), lbound {low:.2f}, ubound {high:.2f}{ended}"
 
 
 def sprt_json(engines: tuple[str, str], found: MatchTest) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -363,12 +364,14 @@ def test_what_is_told_while_it_runs() -> None:
     found = format_.tested(state)
     assert found is not None
     line, strength = sprt_lines(("New", "Base"), found)
-    assert line == "SPRT: llr 2.47 (83.8%), lbound -2.94, ubound 2.94"
+    assert line == "SPRT: llr 2.47 (87.5%), lbound -2.94, ubound 2.82"
     assert strength.startswith("New - Base · W 12 D 6 L 2 · pairs 0-0-3-4-3 · Elo +190.8 (")
     assert "LOS" in strength
     final = current_test(format_, decided(format_)[0])
     assert final is not None
-    assert sprt_lines(*final)[0].endswith(" - H1 was accepted")
+    line = sprt_lines(*final)[0]
+    ratio, share, _, upper = (float(number) for number in re.findall(r"-?\d+\.\d+", line))
+    assert line.endswith(" - H1 was accepted") and ratio >= upper and share >= 100  # the bound that decided
     told = json.loads(json.dumps(sprt_json(*final), allow_nan=False))
     assert told["engines"] == ["New", "Base"]
     state, flying = decided(format_)
