@@ -9,6 +9,7 @@ from contextlib import closing
 from itertools import product
 from typing import Any
 
+import pytest
 from distributed import SpecCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,6 +102,8 @@ def test_slots_give_the_same_log(system: str, seed: int, slots: int) -> None:
     any_place(system, seed, LocalExecutor, slots)
 
 
+# The cluster is in this process, and a thread of Dask may use `random` while Hypothesis draws a value.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @settings(max_examples=2)
 @given(system=SYSTEMS, seed=SEEDS, slots=st.integers(1, 4))
 def test_a_cluster_gives_the_same_log(cluster: SpecCluster, system: str, seed: int, slots: int) -> None:

@@ -59,7 +59,7 @@ def test_a_worker_cut_off_for_a_minute(hosts: Network, dask: Cluster, tmp_path: 
         dask.wait_for_game("away")
         hosts.pull("away")
         cut = time.monotonic()
-        one.hears("away has left the cluster with 1 game in the air")
+        one.hears("away has left the cluster, with 1 game in progress")
         dask.wait_for_end("away")
         assert time.monotonic() - cut < BORNE_S + 2 * GONE_S
         dask.again("away")

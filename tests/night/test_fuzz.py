@@ -12,6 +12,7 @@ import click
 import pytest
 
 from enginetour.cli.main import cli
+from enginetour.web import server
 from tests.support.engines import Protocol, babbled
 from tests.support.faults import DOORS, REFUSALS, opened, spoilt
 from tests.support.tournaments import BUBBLE, config, tour
@@ -103,8 +104,13 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_odd_words(path: tuple[str, ...], played: Path) -> None:
-    """An unusual argument is accepted or gives exactly one message, without an internal failure or partial files."""
+def test_odd_words(path: tuple[str, ...], played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unusual argument is accepted or gives exactly one message, without an internal failure or partial files.
+
+    `serve` ends before it answers requests.
+    """
+    monkeypatch.setattr(server, "serve", lambda _guard, _hub, listener: listener.close())
+    monkeypatch.setattr("os.nice", lambda _more: 0)
     with tempfile.TemporaryDirectory() as folder:
         here = Path(shutil.copytree(played, Path(folder) / "w"))
         for words in _typed(COMMANDS[path]):

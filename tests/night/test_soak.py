@@ -17,7 +17,7 @@ import pytest
 
 from benches import free
 from enginetour.engines import strays
-from tests.support.tournaments import CONFIG, audit, default_signals, entrant, pgn_games
+from tests.support.tournaments import audit, config, default_signals, entrant, pgn_games
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
@@ -68,15 +68,12 @@ def sample(manager: int, games: int) -> Sample:
     return Sample(games, held(manager), {pid: held(pid) for pid in slots})
 
 
-def config(folder: Path, games: int) -> Path:
+def free_engines(folder: Path, games: int) -> Path:
     """Write a round robin of free engines with at least this number of games."""
     engine = free.command(free.build(folder), folder / "stamps")
     entrants = "".join(entrant(name, engine) for name in NAMES)
     settings = f"cycles = {games // 12 + 2}\ngames_per_pairing = 2"
-    text = CONFIG.format(name="soak", system="roundrobin", settings=settings, tc="60+1", entrants=entrants)
-    path = folder / "soak.toml"
-    path.write_text(text.replace("[play]", "[play]\nopenings = { plies = 0 }"), "utf-8")
-    return path
+    return config(folder, (), "roundrobin", settings, entrants, name="soak", tc="60+1", play="openings = { plies = 0 }")
 
 
 def command(path: Path, games: int, slots: int = SLOTS) -> list[str]:
@@ -121,7 +118,7 @@ def middle(samples: list[Sample], slot: int | None) -> Held:
 
 def test_nothing_grows_with_the_number_of_games(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Memory, descriptors and threads are constant, every game is stored and in the PGN, and a resume plays at once."""
-    path = config(workspace, GAMES)
+    path = free_engines(workspace, GAMES)
     samples, pace = soaked(path)
     with capsys.disabled():
         print(f"\n{GAMES} games, {SLOTS} slots, {pace:.1f} games/s; scheduler, then slots", *samples, sep="\n")

@@ -29,7 +29,7 @@ STILL_S = 20.0  # without a game: all machines are suspended, and only the test 
 NOBODY = (
     b"has no worker",
     b"no machine of the cluster can play",
-    b"no scheduler of Dask answers",
+    b"no Dask scheduler responds",
 )  # at the start of the manager
 SYSTEMS = {
     "bubble": "size = 3\nmin_matches = 4\nunpark_threshold = 2\ngames_per_pairing = 4",
