@@ -188,16 +188,21 @@ def playoff_pairs(rules: Rules, tables: Sequence[Sequence[str]], border: int) ->
     return tuple(zip(above[len(above) - pairs :], reversed(below[:pairs]), strict=True)) if pairs else ()
 
 
-def zones(rules: Rules, tier: int, places: int) -> list[str]:
-    """Return what each place of a division's table means, from the first place to the last; "" without a meaning."""
-    found, rising = [""] * places, min(places, rules.moving(tier - 1))
-    for place in range(rising):
-        found[place] = "promotion" if place < rules.promote[tier - 1] else "playoff for promotion"
+def zones(rules: Rules, tables: Sequence[Sequence[str]], tier: int) -> list[str]:
+    """Return what each place of a division's table means, from the first place to the last; "" without a meaning.
+
+    An engine is in a zone of playoffs only if it has an opponent there.
+    """
+    table, found = tables[tier], dict[str, str]()
+    rising = min(len(table), rules.moving(tier - 1))
     if tier < len(rules.names) - 1:
-        down = _relegated(rules, tier, places)
-        for place in range(min(places - rising, down + rules.playoff[tier])):
-            found[places - 1 - place] = "relegation" if place < down else "playoff against relegation"
-    return found
+        down = min(len(table) - rising, _relegated(rules, tier, len(table)))
+        found |= dict.fromkeys(table[len(table) - down :], "relegation")
+        found |= {upper: "playoff against relegation" for upper, _ in playoff_pairs(rules, tables, tier)}
+    if rising:
+        found |= dict.fromkeys(table[: min(rising, rules.promote[tier - 1])], "promotion")
+        found |= {lower: "playoff for promotion" for _, lower in playoff_pairs(rules, tables, tier - 1)}
+    return [found.get(name, "") for name in table]
 
 
 def _relegated(rules: Rules, border: int, present: int) -> int:

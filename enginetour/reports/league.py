@@ -24,7 +24,8 @@ _COLUMNS = (
 def division_rows(book: SeasonBook, stage: Stage) -> Iterator[dict[str, Any]]:
     """Yield the table of a division with the zones of promotion and relegation; engines that left come last."""
     present = stage.ranked
-    meanings = zones(book.rules, stage.number, len(present)) if stage.log else [""] * len(present)
+    tables = [each.ranked for each in book.divisions]
+    meanings = zones(book.rules, tables, stage.number) if stage.log else [""] * len(present)
     zone = dict(zip(present, meanings, strict=True))
     lines = {line.name: line for line in stage.standings}
     for rank, name in enumerate([*present, *stage.departures], 1):

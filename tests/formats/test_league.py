@@ -137,7 +137,7 @@ def _check_moves(
         if name not in made.engines:
             assert move.kind == "leaves"
     for tier, table in enumerate(result.tables if rules.sizes == old.sizes else ()):
-        meaning = dict(zip(table, zones(old, tier, len(table)), strict=True))
+        meaning = dict(zip(table, zones(old, result.tables, tier), strict=True))
         for name, zone in meaning.items():
             if zone == "promotion" and name in where_now and name not in versions.values():
                 assert where_now[name] <= tier
@@ -162,8 +162,8 @@ def test_promotion_and_relegation() -> None:
         ("d", "relegated", "place 4 of A"),
         ("e", "promoted", "place 1 of B"),
     ]
-    assert zones(rules, 0, 4) == ["", "", "playoff against relegation", "relegation"]
-    assert zones(rules, 1, 4) == ["promotion", "playoff for promotion", "", ""]
+    assert zones(rules, tables, 0) == ["", "", "playoff against relegation", "relegation"]
+    assert zones(rules, tables, 1) == ["promotion", "playoff for promotion", "", ""]
 
 
 def test_rules_change_between_seasons() -> None:
@@ -224,8 +224,18 @@ def test_no_engine_plays_for_promotion_and_against_relegation() -> None:
     tables = (tuple("abc"), tuple("de"), tuple("ghi"))
     assert playoff_pairs(rules, tables, 0) == (("b", "e"),)
     assert playoff_pairs(rules, tables, 1) == ()
-    assert zones(rules, 1, 2) == ["promotion", "playoff for promotion"]
-    assert zones(rules, 1, 3) == ["promotion", "playoff for promotion", "playoff against relegation"]
+    assert zones(rules, tables, 1) == ["promotion", "playoff for promotion"]
+    full = (*tables[:1], tuple("def"), *tables[2:])
+    assert zones(rules, full, 1) == ["promotion", "playoff for promotion", "playoff against relegation"]
+
+
+def test_a_playoff_without_an_opponent_is_not_a_zone() -> None:
+    """If the division below has too few engines for all playoffs, the others above stay without a playoff."""
+    rules = Rules(("A", "B"), (5, 3), (1,), (3,), entries=0)
+    tables = (tuple("abcde"), tuple("fgh"))
+    assert playoff_pairs(rules, tables, 0) == (("c", "h"), ("d", "g"))
+    assert zones(rules, tables, 0) == ["", "", "playoff against relegation", "playoff against relegation", "relegation"]
+    assert zones(rules, tables, 1) == ["promotion", "playoff for promotion", "playoff for promotion"]
 
 
 def test_a_table_changes_after_a_playoff() -> None:
