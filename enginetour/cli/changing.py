@@ -79,27 +79,36 @@ def _ask_run(
 
 
 def _combined(answers: Sequence[tuple[str, Mapping[str, Any]]]) -> Mapping[str, Any]:
-    """Combine the answers of several tournaments of a league, with their names; a rejection is the whole answer."""
+    """Combine the answers of several tournaments of a league, with their names.
+
+    If some reject the request, the answer is a rejection with their errors, and `said` is the answer of the others.
+    """
     if len(answers) == 1:
         return answers[0][1]
-    for name, answer in answers:
-        if not answer["ok"]:
-            return {**answer, "error": f"{name}: {answer['error']}"}
-    return {"ok": True, "said": "\n".join(f"{name}: {answer['said']}" for name, answer in answers)}
+    said = "\n".join(f"{name}: {answer['said']}" for name, answer in answers if answer["ok"])
+    rejections = [(name, answer) for name, answer in answers if not answer["ok"]]
+    if not rejections:
+        return {"ok": True, "said": said}
+    error = "; ".join(f"{name}: {answer['error']}" for name, answer in rejections)
+    return {**rejections[0][1], "error": error, "said": said}
 
 
 def _print_answer(answer: Mapping[str, Any]) -> int:
-    """Print the answer and return the exit code. If the request was rejected, raise TourError, except with --json."""
+    """Print the answer and return the exit code. If the request was rejected, raise TourError, except with --json.
+
+    A rejection by some tournaments of a league is raised after the answer of the others is printed.
+    """
     code = 0 if answer["ok"] else int(answer.get("exit", 1))
     if output_form() == "json":
         print_json(answer)
         return code
+    said = answer.get("said", "")
+    for line in said.splitlines() if isinstance(said, str) else machine_lines(said):
+        echo(line)
     if not answer["ok"]:
         error = TourError(str(answer["error"]))
         error.exit_code = code
         raise error
-    for line in answer["said"].splitlines() if isinstance(answer["said"], str) else machine_lines(answer["said"]):
-        echo(line)
     return 0
 
 

@@ -7,16 +7,22 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import select
 
+from enginetour.cli.changing import pause
+from enginetour.cli.options import TournamentChoice
+from enginetour.model.errors import TourError
 from enginetour.store.seasons import SeasonBook, newest_season, seasons_of
 from enginetour.store.tables import ENGINES, RATING_EVENTS
 from enginetour.store.tournaments import Store
+from enginetour.tournament.control import refusal
 from enginetour.tournament.league import LeagueRun, begin_season, read_league, shares
 from enginetour.tournament.recorded import Dropped
 from enginetour.tournament.scheduler import RunEnd
@@ -508,6 +514,26 @@ def test_requests_without_a_name_are_for_all_tournaments_of_a_season(tmp_path: P
         run.stop(now=True)
         playing.join()
     assert ends == [RunEnd.STOPPED]
+
+
+def test_a_rejection_does_not_hide_the_answers_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If only some tournaments of a season carry out a request, those are printed, and the others are the error."""
+    answers = {"S1 A": {"ok": True, "said": "paused"}, "S1 B": refusal("has ended", 5), "S1 C": refusal("busy", 5)}
+
+    def ask_running(
+        chosen: TournamentChoice, *_: object, **__: object
+    ) -> list[tuple[dict[str, Any], TournamentChoice]]:
+        return [(answer, replace(chosen, name=name)) for name, answer in answers.items()]
+
+    monkeypatch.setattr(TournamentChoice, "ask_running", ask_running)
+    done = CliRunner().invoke(pause, standalone_mode=False)
+    assert done.stdout == "S1 A: paused\n"
+    assert isinstance(done.exception, TourError)
+    assert (str(done.exception), done.exception.exit_code) == ("S1 B: has ended; S1 C: busy", 5)
+    told = CliRunner().invoke(pause, ["--json"], standalone_mode=False)
+    assert json.loads(told.stdout) | {"schema": 1} == {
+        "schema": 1, "ok": False, "error": "S1 B: has ended; S1 C: busy", "exit": 5, "said": "S1 A: paused"
+    }  # fmt: skip
 
 
 def test_a_pause_in_the_last_game_of_a_division_lasts(tmp_path: Path) -> None:
