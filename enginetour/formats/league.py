@@ -449,9 +449,9 @@ def _entered(
                 why = f"plays the qualifier for {title}"
                 moves[name] = Move(name, "waits", titles[name], "", f"{earlier.why}; {why}" if earlier else why)
         return Season((*map(tuple, upper), tuple(staying)), open_places, candidates, moves=tuple(moves.values()))
-    for name in queue[:places]:
-        earlier = moves.get(name)
-        why = f"{earlier.why}; first of the waiting engines" if earlier else "first of the waiting engines"
+    for place, name in enumerate(queue[:places]):
+        earlier, why = moves.get(name), f"{'next' if place else 'first'} of the waiting engines"
+        why = f"{earlier.why}; {why}" if earlier else why
         moves[name] = Move(name, "enters", "", title, why)
     for name in leaving:
         who = "1 engine enters" if places == 1 else f"{places} engines enter"

@@ -190,9 +190,13 @@ def test_a_division_is_added() -> None:
     result, now = SeasonResult((("a", "b"), ("c", "d"))), Rules(("A", "B", "C"), (2, 2, 2), (1, 1), (0, 0))
     made = next_season(now, season, result, [*"abcdefg"], before=before)
     assert (made.divisions, made.waiting) == ((("a", "c"), ("b", "d"), ("e", "f")), ("g",))
-    assert made.moves[-1] == Move("f", "enters", "", "C", "first of the waiting engines")
+    assert made.moves[-1] == Move("f", "enters", "", "C", "next of the waiting engines")
     larger = next_season(replace(now, sizes=(2, 1, 3)), season, result, [*"abcdefg"], before=before)
     assert larger.divisions == (("a", "c"), ("b",), ("d", "e", "f"))
+    assert [move.why for move in larger.moves if move.kind == "enters"] == [
+        "first of the waiting engines",
+        "next of the waiting engines",
+    ]
     assert Move("d", "relegated", "B", "C", "B has 1 place") in larger.moves
     rated = next_season(
         replace(now, new="rating"), season, result, [*"abcdefgh"], before=before, ratings={"a": 1.0, "c": 2.0, "h": 3.0}
