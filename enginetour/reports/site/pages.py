@@ -191,8 +191,11 @@ class _Pages:
 
     def _state(self, season: SeasonReview) -> str:
         left = season.book.playable()
-        games = f"{season.games:,} games"
-        return f"{games}, finished" if not left else f"{games} so far; in progress: {', '.join(s.label for s in left)}"
+        games = f"{season.games:,} game{'s' * (season.games != 1)}"
+        if not left:
+            return f"{games}, finished"
+        begun = [stage for stage in left if stage.log]
+        return f"{games} so far; {'in progress' if begun else 'next'}: {', '.join(s.label for s in begun or left)}"
 
     def seasons(self) -> str:
         """Render the archive."""

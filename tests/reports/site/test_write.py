@@ -16,13 +16,13 @@ import pytest
 from click.testing import CliRunner
 
 from enginetour.cli.main import cli
-from enginetour.formats.league import Rules, first_season
+from enginetour.formats.league import Rules, first_season, next_season
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import GameVoided
 from enginetour.reports.site import games, pages, write
 from enginetour.reports.site.write import MANIFEST, write_site
 from enginetour.store.address import slug_of
-from enginetour.store.seasons import seasons_of, write_season
+from enginetour.store.seasons import newest_season, seasons_of, write_season
 from enginetour.store.tournaments import Store
 from tests.support.databases import Page, leads_away, league_played, play_on, runs_strange
 
@@ -102,6 +102,17 @@ def broken_links(target: Path) -> Iterator[str]:
                 right = not part or (to in found and part in found[to].ids)
             if not (to.is_file() and right and to.is_relative_to(target.resolve())):
                 yield f"{path.name}: {link}"
+
+
+def test_a_season_that_has_not_begun(tmp_path: Path) -> None:
+    """The first page names the tournaments that come next, and does not say that they are in progress."""
+    league_played(tmp_path / "db", NAMES)
+    with Store.open(tmp_path / "db") as store:
+        book = newest_season(store, "Mini")
+        assert book is not None
+        write_season(store, "Mini", 2, {}, book.rules, next_season(book.rules, book.season, book.result(), NAMES))
+    written(tmp_path / "db", tmp_path / "site")
+    assert "Season 2: 0 games so far; next: Premier, First." in Page((tmp_path / "site/index.html").read_text()).said
 
 
 def test_every_link_leads_to_its_target(tmp_path: Path) -> None:
