@@ -33,6 +33,7 @@ USUAL = {
     "files": "games.pgn", "file": "club.trf", "config": "trial.toml", "name": "l", "kind": "pgn", "game": "1",
     "number": "1", "list_name": "l", "one": "1", "other": "2", "command": "/bin/true", "target": "copy.db",
 }  # fmt: skip
+RESULTS = {0, 8, 9, 10}  # exit codes of commands that end without an error
 STARTS_ENGINES = {
     ("run",),
     ("demo",),
@@ -115,7 +116,7 @@ def test_odd_words(path: tuple[str, ...], played: Path, monkeypatch: pytest.Monk
         here = Path(shutil.copytree(played, Path(folder) / "w"))
         for words in _typed(COMMANDS[path]):
             done = tour(here, *path, *words, expect=None)
-            assert done.returncode in {0, 8, *REFUSALS}, (path, words, done.stderr)
+            assert done.returncode in RESULTS | REFUSALS, (path, words, done.stderr)
             said = [line for line in done.stderr.splitlines() if line.startswith(("enginetour: ", "Error: "))]
-            assert len(said) == (done.returncode not in (0, 8)) or "--json" in words, (path, words, done.stderr)
+            assert len(said) == (done.returncode not in RESULTS) or "--json" in words, (path, words, done.stderr)
             assert not [file.name for file in here.rglob(".*") if file.suffix in (".new", ".draft")]
