@@ -384,7 +384,8 @@ def plan_sheet(
         basis += f", at least {min(nights[1:])} of each other format"
     notes = [basis, _goal_note(proposals[0].goal, proposals[0]), *_doubt_note(proposals[0])]
     if needs:
-        notes.append("too long: " + ", ".join(f"{system} ({length:.1f} h)" for system, length in needs.items()))
+        lengths = (f"{system} ({format_duration(length * 3600)})" for system, length in needs.items())
+        notes.append(f"too long: {', '.join(lengths)}")
     if late:
         notes.append(f"not simulated in time: {', '.join(late)}")
     if min(nights) < _ENOUGH:

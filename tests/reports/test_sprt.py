@@ -57,10 +57,12 @@ def test_a_plan_with_few_simulations_says_so() -> None:
     night = Night(tuple(map(Entrant, "AB")), SimulationModel(), 100, Goal(error=30.0))
     played = [Played(90, 20.0, 1.0, 1.0, False, 41.0, ((1, 1),)) for _ in range(4)]
     best = Proposal.of(Candidate("roundrobin", {"cycles": 45}), night, played)
-    sheet = plan_sheet("night", "as given", [best], lambda games: games / 100, {"bubble": 2.5}, ["adaptive"])
+    sheet = plan_sheet(
+        "night", "as given", [best], lambda games: games / 100, {"bubble": 2.5, "dutch": 0.03}, ["adaptive"]
+    )
     assert sheet.rows[0]["hours"] == 0.9
     notes = " ".join(sheet.notes)
-    assert "too long: bubble (2.5 h)" in notes
+    assert "too long: bubble (2 h 30 min), dutch (2 min)" in notes
     assert "not simulated in time: adaptive" in notes
     assert "fewer than 10 simulations" in notes
     assert "leaves an interval too wide: place 1 (100%)" in notes

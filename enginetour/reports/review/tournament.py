@@ -474,7 +474,7 @@ def games_needed(found: RatingList, first: Row, second: Row) -> int | None:
 
 
 def _percent(likelihood: float) -> str:
-    return ">99.9\N{NO-BREAK SPACE}%" if 0.999 < likelihood < 1 else f"{100 * likelihood:.1f}\N{NO-BREAK SPACE}%"
+    return "above 99.9\N{NO-BREAK SPACE}%" if likelihood > 0.999 else f"{100 * likelihood:.1f}\N{NO-BREAK SPACE}%"
 
 
 def _following(log: TournamentReader) -> NextEncounters | None:

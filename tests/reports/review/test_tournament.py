@@ -345,7 +345,7 @@ def test_one_more_game_is_one() -> None:
 def test_told_apart_says_so() -> None:
     """A significant leader is named with its likelihood."""
     found = rating_list({("A", "B"): (90, 5, 5), ("B", "A"): (5, 5, 90)})
-    assert leaders_note(found).startswith("A is stronger than B with a likelihood of ")
+    assert leaders_note(found) == "A is stronger than B with a likelihood of above 99.9\N{NO-BREAK SPACE}%."
 
 
 @pytest.mark.parametrize(
