@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+from enginetour.engines import protocol
+from enginetour.referee import clock, waits
 from enginetour.referee.startup import EnginePool
 from enginetour.store.address import Address, parse_address
 from tests.support import databases
@@ -64,9 +66,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(autouse=True)
 def _own_surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Remove the user's settings from the environment."""
+    """Remove the user's settings, and let no game be void because this process wakes up late on a busy machine."""
     for name in ("ENGINETOUR_DB", "ENGINETOUR_PASS_ENV", "ENGINETOUR_DEBUG"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(clock, "OVERSLEPT_NS", 60_000 * clock.MS)
     yield
 
 
@@ -127,3 +130,19 @@ def pool() -> Iterator[EnginePool]:
     kept = EnginePool()
     yield kept
     kept.close_all()
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Report no wait and no late wake-up, so that other reasons of a doubtful time loss are tested alone."""
+    monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"")
+    monkeypatch.setattr(waits.EngineWaits, "machine_ns", lambda queue: None)
+    monkeypatch.setattr(waits.EngineWaits, "is_kept_waiting", lambda queue, used_ns: False)
+    monkeypatch.setattr(clock.Interruptions, "woke", lambda *_: 0)
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for the answer to `stop`, and to the ping after it, as long as a busy machine needs."""
+    monkeypatch.setattr(protocol, "OWED_NS", 60_000 * protocol.MS)
+    monkeypatch.setattr(protocol, "PING_NS", 60_000 * protocol.MS)

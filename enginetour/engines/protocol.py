@@ -136,7 +136,7 @@ def _number(option: DeclaredOption, value: str) -> tuple[str | None, str]:
 MS = 1_000_000  # nanoseconds in a millisecond
 OWED_NS = 1_000 * MS  # time limit for the outstanding answer after `stop` (runner spec 5.2)
 # time limit for the ping after `stop`, and for the ping before an answer is judged illegal (runner spec 5.2, 5.6)
-_PING_NS = 2_000 * MS
+PING_NS = 2_000 * MS
 _QUIET_NS = 20 * MS  # wait after each fence of an engine that answers a ping twice (runner spec 5.7)
 # silence after which an empty line is sent to wake an engine that reads one line at a time (in the survey, an empty
 # line after 200 ms woke it in 5 of 6 attempts)
@@ -631,7 +631,7 @@ class Engine(ABC):
             self.spoiled = "its state after an abnormal end is unknown, because it does not support ping"
             return
         try:
-            yield from self.fenced(_PING_NS)
+            yield from self.fenced(PING_NS)
         except EngineStalled as fault:
             self.spoiled = fault.detail
 
@@ -647,7 +647,7 @@ class Engine(ABC):
 
         Messages that reject the last move sent are appended to `refused`.
         """
-        deadline = min(deadline, time.monotonic_ns() + _PING_NS)
+        deadline = min(deadline, time.monotonic_ns() + PING_NS)
         if not self._can_ping():
             deadline = min(deadline, time.monotonic_ns() + 200 * MS)
             yield from self.send_lines(self._stop())

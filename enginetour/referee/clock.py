@@ -17,7 +17,7 @@ from enginetour.model.timecontrol import TimeControl
 
 MS = 1_000_000  # nanoseconds in a millisecond
 SLEPT_NS = 1_000 * MS  # a longer suspension during a game makes it void (reliability 3)
-_OVERSLEPT_NS = 1_000 * MS  # a wait that ends later than planned by more than this makes the game void (reliability 3)
+OVERSLEPT_NS = 1_000 * MS  # a wait that ends later than planned by more than this makes the game void (reliability 3)
 _BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)  # available on Linux
 LATE_WAKE_NS = 20 * MS  # a wait only ends this late if this process was stopped or got no processor
 _FREEZE_NS = 100 * MS  # a longer delay of a wait counts as a freeze; a busy machine seldom causes it (chosen value)
@@ -155,7 +155,7 @@ class Interruptions:
         """A sentence about what interrupted the referee, or "" if there was no interruption."""
         if self.continued:
             return "the referee's process was stopped during a move"
-        if self._overslept_ns > _OVERSLEPT_NS:
+        if self._overslept_ns > OVERSLEPT_NS:
             return f"the referee woke up {self._overslept_ns / 1e9:.1f} s late"
         return "the machine was suspended during a move" if suspended_ns() - self._slept_ns > SLEPT_NS else ""
 

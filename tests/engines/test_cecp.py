@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -50,14 +51,14 @@ def test_features_may_be_parted_by_commas() -> None:
     assert (features.values["variants"], features.values["myname"]) == ("normal,losers", "One, Two,")
 
 
-@pytest.mark.timeout(5)
 def test_features_without_end_cost_nothing() -> None:
     """A very long word is skipped at once, and the number of options is limited."""
-    features = Features()
+    features, begun = Features(), time.thread_time()
     assert features.read("x" * 60_000) == ([], [])
     for number in range(2 * MOST_OPTIONS):
         features.read(f'option="{number} -button"')
     assert len(features.options) == MOST_OPTIONS
+    assert time.thread_time() - begun < 5  # of a processor, however many others wait for it
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import chess
 import pytest
@@ -171,11 +172,12 @@ def test_a_lenient_reader_makes_a_queen(text: str) -> None:
     assert read_move(chess.Board(PROMOTION), text, lenient_promotion=True)[0] == chess.Move.from_uci("e7d8q")
 
 
-@pytest.mark.timeout(5)
 def test_a_long_answer_is_no_move_and_costs_nothing() -> None:
     """A very long answer is rejected at once, because the opponent's clock may be running."""
+    begun = time.thread_time()
     assert read_move(chess.Board(), "e2e4" + "." * 60_000 + "x") == (None, False)
     assert read_move(chess.Board(), "e2e4" + "!?" * 3) == (chess.Move.from_uci("e2e4"), True)
+    assert time.thread_time() - begun < 5  # of a processor, however many others wait for it
 
 
 # Ends of games use the texts of cutechess-cli and fastchess, because scripts search for them.

@@ -231,8 +231,10 @@ class Misbehaving(Scripted):
         time.sleep(self.seconds)
         os._exit(3)
 
-    def do_late_last_move(self, move):
-        time.sleep(self.seconds)
+    def do_last_move_after(self, move):
+        """Answer when the file --starts exists, and end."""
+        while not os.path.exists(self.starts):
+            time.sleep(0.001)
         self.answer(move)
         os._exit(3)
 

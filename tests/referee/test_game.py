@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, Literal, cast
@@ -72,13 +73,6 @@ BOTH_AND_WAYS = pytest.mark.parametrize(
 def unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the wait for an answer to `stop` to a tenth of a second."""
     monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
-
-
-@pytest.fixture
-def idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Report no wait for a processor, so that other reasons of a doubtful time loss are tested alone."""
-    monkeypatch.setattr(waits.OwnWaits, "look", lambda queue: b"")
-    monkeypatch.setattr(waits.EngineWaits, "machine_ns", lambda queue: None)
 
 
 @BOTH_AND_WAYS
@@ -251,10 +245,11 @@ def test_a_hang_without_a_clock_ends_too(protocol: Protocol, control: str, after
 
 
 @BOTH_AND_WAYS
+@pytest.mark.usefixtures("answered")
 def test_a_late_answer_is_told_with_its_true_overrun(protocol: Protocol, pool: EnginePool) -> None:
     """The answer after `stop` shows the true overrun, and the engine plays the next game."""
-    late = scripted(protocol, "late", at=1, seconds=0.6)
-    played = lost(game(late, sound(), white_tc="0.2", pool=pool), "late", Termination.TIME)
+    late = scripted(protocol, "answers-stop", at=1)
+    played = lost(game(late, sound(), white_tc="0.2", pool=pool), "answers-stop", Termination.TIME)
     assert "ms over the limit, after stop" in played.cause
     process = pool.take(late)[0]
     assert process is not None
@@ -276,20 +271,23 @@ def test_the_time_of_one_hourglass_is_the_other_ones() -> None:
 
 
 @WAYS
+@pytest.mark.usefixtures("answered")
 def test_a_late_answer_without_a_clock_is_told_with_the_limit() -> None:
     """Without a clock, the overrun is that of the hang limit."""
-    played = game(scripted("uci", "late", at=1, seconds=0.4), sound(), white_tc="nodes=1", hang_limit=0.1)
-    cause = lost(played, "late", Termination.TIME).cause
+    played = game(scripted("uci", "answers-stop", at=1), sound(), white_tc="nodes=1", hang_limit=0.1)
+    cause = lost(played, "answers-stop", Termination.TIME).cause
     assert re.search(r"on time, \d+ ms over the hang limit of 0\.1 s, after stop \(referee", cause), cause
 
 
 @WAYS
-@pytest.mark.usefixtures("idle")
-def test_an_old_late_answer_excuses_no_new_silence(pool: EnginePool) -> None:
+@pytest.mark.usefixtures("idle", "answered")
+def test_an_old_late_answer_excuses_no_new_silence(pool: EnginePool, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that was late in one game and is silent in the next one has lost both."""
-    late = scripted("uci", "late-then-hang", at=1, seconds=0.6)
-    lost(game(late, sound(), white_tc="0.2", pool=pool), "late-then-hang", Termination.TIME)
-    silent = lost(game(late, sound(), white_tc="0.2", pool=pool), "late-then-hang", Termination.TIME)
+    fault = "answers-stop-then-hangs"
+    late = scripted("uci", fault, at=1)
+    lost(game(late, sound(), white_tc="0.2", pool=pool), fault, Termination.TIME)
+    monkeypatch.setattr(base, "OWED_NS", 100 * base.MS)
+    silent = lost(game(late, sound(), white_tc="0.2", pool=pool), fault, Termination.TIME)
     assert "no answer" in silent.cause
     assert "doubtful" not in silent.cause
 
@@ -471,17 +469,30 @@ def test_pongs_are_counted(protocol: Protocol, fault: str) -> None:
 
 @BOTH_AND_WAYS
 @pytest.mark.parametrize("fault", ["dies-at-second-game", "hangs-at-second-game"])
-def test_a_death_between_games_is_a_restart(protocol: Protocol, fault: str, pool: EnginePool) -> None:
+def test_a_death_between_games_is_a_restart(
+    protocol: Protocol, fault: str, pool: EnginePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An engine that cannot begin a second game is started again, and the game is played."""
-    spec = scripted(protocol, fault, ready_timeout=2.0 if fault.startswith("hangs") else 20.0)
+    spec = scripted(protocol, fault)
+
+    def limit(engine: Engine) -> int:
+        return (100 if engine.spec == spec and engine.games == 1 else 20_000) * base.MS
+
+    if fault.startswith("hangs"):  # only this wait is short
+        monkeypatch.setattr(Engine, "ready_ns", property(limit))
     drawn(game(spec, sound(protocol), pool=pool))
     drawn(game(spec, sound(protocol), pool=pool))
 
 
 @WAYS
-def test_a_stall_at_a_fence_in_the_game_is_a_loss() -> None:
+def test_a_stall_at_a_fence_in_the_game_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that does not answer a ping in a game stalls and loses."""
-    spec = scripted("uci", "no-pong-in-game", fence="wait", ready_timeout=2.0)
+    spec = scripted("uci", "no-pong-in-game", fence="wait", at=2)
+
+    def limit(engine: Engine) -> int:  # only the wait after the second search is short
+        return (100 if engine.spec == spec and engine.searches == 2 else 20_000) * base.MS
+
+    monkeypatch.setattr(Engine, "game_fence_ns", property(limit))
     lost(game(spec, sound()), "no-pong-in-game", Termination.STALL)
 
 
@@ -511,7 +522,6 @@ def test_a_resignation_ends_the_game_at_once(fault: str) -> None:
     assert not played.culprit
 
 
-@pytest.mark.timeout(30)  # half of the engine's clock: it is processed at once
 @pytest.mark.parametrize(
     ("fault", "termination"),
     [("resigns-at-a-fence", Termination.RESIGN), ("blames-at-a-fence", Termination.FALSE_CLAIM)],
@@ -861,31 +871,35 @@ class Frozen:
         monkeypatch.setattr(module, "wait", held)
 
 
-@pytest.mark.parametrize(("seconds", "void"), [(0.9, False), (5.0, True)])
+@pytest.mark.parametrize(("seconds", "void"), [(0.9, False), (100.0, True)])
 def test_a_freeze_shorter_than_the_clock_is_charged_to_nobody(
     seconds: float, void: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A short freeze of the machine, which gives no signal, is charged to nobody."""
     Frozen(monkeypatch, relay, seconds, at=2)
-    played = game(sound(), sound(), white_tc="60", black_tc="60")
+    played = game(sound(), sound(), white_tc="600", black_tc="600")
     assert (played.outcome is Outcome.VOID, played.category) == (void, "host" if void else "")
     assert ("woke up" in played.cause) == void
 
 
+@pytest.mark.usefixtures("answered")
 def test_a_freeze_over_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """A freeze over the flag is no engine's fault, because it froze the engine too."""
-    Frozen(monkeypatch, relay, 0.9, at=1)
-    late = engines.scripted("uci", "late", at=1, seconds=0.05)
-    played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
+    monkeypatch.setattr(clock, "OVERSLEPT_NS", 3_600_000 * clock.MS)
+    monkeypatch.setattr(clock, "GRACE_NS", 60_000 * clock.MS)  # longer than a busy machine needs for the answer
+    Frozen(monkeypatch, relay, 200.0, at=1)
+    played = game(sound(), sound(), doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
     assert "after stop" in played.cause and "doubtful" in played.cause
 
 
 def test_a_freeze_before_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """A freeze before the flag is no engine's fault, because it took the engine's time."""
-    Frozen(monkeypatch, relay, 0.45, at=2)
+    monkeypatch.setattr(clock, "OVERSLEPT_NS", 3_600_000 * clock.MS)
+    monkeypatch.setattr(clock, "GRACE_NS", 60_000 * clock.MS)  # longer than a busy machine needs for the answer
+    Frozen(monkeypatch, relay, 59.95, at=2)
     late = engines.scripted("uci", "late", at=1, seconds=0.15)
-    played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
+    played = game(late, sound(), white_tc="60", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
     assert "doubtful" in played.cause
 
@@ -893,7 +907,7 @@ def test_a_freeze_before_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(("where", "words"), [("at its start", "no uciok"), ("before a move", "no answer to a ping")])
 def test_a_freeze_in_a_fence_is_no_stall(where: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A freeze during a fence is not a stall."""
-    frozen = Frozen(monkeypatch, talk, 20.0, at=1 if where == "at its start" else 0)
+    frozen = Frozen(monkeypatch, talk, 100.0, at=1 if where == "at its start" else 0)
     converse = talk.run_scripts
 
     def before_a_move(*told: Any) -> Any:
@@ -902,7 +916,7 @@ def test_a_freeze_in_a_fence_is_no_stall(where: str, words: str, monkeypatch: py
 
     if where == "before a move":
         monkeypatch.setattr(relay, "run_scripts", before_a_move)
-    played = game(sound(fence="wait"), sound(), white_tc="60", black_tc="60")
+    played = game(sound(fence="wait"), sound())
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
     assert words in played.cause and "the referee woke up" in played.cause
 
@@ -1148,9 +1162,22 @@ def test_a_word_after_the_flag_ends_no_game(fault: str, at: int) -> None:
 
 
 @BOTH
-def test_who_ends_first_has_lost_though_its_opponent_ends_too(protocol: Protocol) -> None:
+def test_who_ends_first_has_lost_though_its_opponent_ends_too(
+    protocol: Protocol, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The engine that ends first has lost, though its opponent ends too."""
-    played = game(scripted(protocol, "answer-die"), misbehaving(protocol, "late-last-move", at=2, seconds=0.3))
+    seen, pull = tmp_path / "seen", Engine.pull
+
+    def pulled(engine: Engine) -> bool:
+        found = pull(engine)
+        if engine.spec.name == "answer-die" and engine.process.eof:
+            seen.touch()
+        return found
+
+    monkeypatch.setattr(Engine, "pull", pulled)
+    last = misbehaving(protocol, "last-move-after", at=2)
+    last = replace(last, command=(*last.command, "--starts", str(seen)))
+    played = game(scripted(protocol, "answer-die"), last)
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.CRASH), played.cause
     assert (played.culprit, played.plies) == ("answer-die", 4)
 
@@ -1225,6 +1252,7 @@ def test_a_refused_position_is_one_incident() -> None:
 
 
 @BOTH
+@pytest.mark.usefixtures("idle")
 def test_waiting_for_the_owed_answer_excuses_no_silence(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting for the owed answer is not a delay by the referee."""
     settle, stopped = Engine.settle, list[Engine]()
@@ -1240,20 +1268,23 @@ def test_waiting_for_the_owed_answer_excuses_no_silence(protocol: Protocol, monk
 
 
 @BOTH
+@pytest.mark.usefixtures("idle")
 @pytest.mark.parametrize("fault", ["hang", "flood"])
 def test_who_has_not_answered_has_not(protocol: Protocol, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing answer is never doubtful, however long the referee's delay is."""
     monkeypatch.setattr(Record, "waited_now", lambda _: 10_000_000_000)
     played = game(scripted(protocol, fault, at=1), sound(protocol), white_tc="0.2", doubtful_flag="void")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
-    assert re.search(r"referee delay up to 10\d\d\d\.\d ms", played.cause)  # and the delay of this machine
+    (delay,) = re.findall(r"referee delay up to (\d+\.\d) ms", played.cause)
+    assert float(delay) >= 10_000  # and the delay of this machine
 
 
 @BOTH
+@pytest.mark.usefixtures("idle", "answered")
 def test_who_answers_only_when_told_to_stop_has_hung(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that answers only after stop has exceeded the hang limit."""
     monkeypatch.setattr(Record, "waited_now", lambda _: 10_000_000_000)
-    late = scripted(protocol, "late", at=1, seconds=0.6)
+    late = scripted(protocol, "answers-stop", at=1)
     played = game(late, sound(protocol), white_tc="depth=1", hang_limit=0.2, doubtful_flag="void")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
     assert re.search(r"^White loses on time, \d+ ms over the hang limit of 0\.2 s, after stop \(", played.cause)

@@ -144,21 +144,31 @@ def test_only_an_empty_line_that_wakes_it_twice_shows_a_reader_of_single_lines(
 @pytest.mark.parametrize(
     ("words", "awaited", "setting"),
     [
-        (("uci", "start", "1"), "uciok", "handshake_timeout"),
-        (("cecp", "start", "1"), "its features", "handshake_timeout"),
-        (("uci", "newgame", "1"), "its answer to isready", "ready_timeout"),
+        (("uci", "start"), "uciok", "handshake_timeout"),
+        (("cecp", "start"), "its features", "handshake_timeout"),
+        (("uci", "newgame"), "its answer to isready", "ready_timeout"),
     ],
 )
 def test_a_long_wait_is_told(
-    words: tuple[str, ...], awaited: str, setting: str, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...], awaited: str, setting: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A long wait is reported once, with the setting that limits it."""
-    monkeypatch.setattr(talk, "WAIT_REPORT_NS", 500 * base.MS)
-    link = Eavesdropper()
-    played = game(slow(*words), sound("uci", moves="/g8f6,f6g8"), max_moves=1, link=link)
+    monkeypatch.setattr(talk, "WAIT_REPORT_NS", 100 * base.MS)
+    monkeypatch.setattr(cecp, "SILENT_NS", 60_000 * base.MS)
+    reported = tmp_path / "reported"
+
+    class Answered(Eavesdropper):
+        def tell(self, name: str, payload: Any) -> None:
+            super().tell(name, payload)
+            if name == "waits" and (payload["engine"], payload["for"]) == ("slow", awaited):
+                reported.touch()  # the engine waits for it
+
+    link = Answered()
+    played = game(slow(*words, str(reported)), sound("uci", moves="/g8f6,f6g8"), max_moves=1, link=link)
     assert played.outcome is not Outcome.VOID, played.cause
     told = [payload["text"] for name, payload in link.told if name == "waits" and payload["engine"] == "slow"]
-    assert told == [f"enginetour waits for slow: {awaited} (at most 60 s, {setting})"]
+    assert told.count(f"enginetour waits for slow: {awaited} (at most 60 s, {setting})") == 1
+    assert len(set(told)) == len(told)  # a busy machine may be slow elsewhere too
 
 
 @pytest.mark.usefixtures("once")

@@ -14,7 +14,7 @@ from enginetour.engines import protocol as protocol_module
 from enginetour.model.game import Game, Incident, Opening, Outcome, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, ReenactResult, ReenactTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee import clock, reenactment
+from enginetour.referee import clock, reenactment, relay
 from enginetour.referee.link import Link
 from enginetour.referee.reenactment import reenact
 from tests.support.engines import BOTH, LONG, Protocol, game, scripted, sound
@@ -39,11 +39,19 @@ CASES = [
     ("crash", {}, "crash", "exit 3"),
     ("segv", {}, "crash", "SIGSEGV"),
     ("illegal", {}, "illegal-move", "e2e5"),
-    ("hang", {"white_tc": "0.3"}, "time", "no answer"),
-    ("late", {"white_tc": "0.5"}, "time", "answered after"),
+    ("hang", {"white_tc": "59"}, "time", "no answer"),
+    ("late", {"white_tc": "59"}, "time", "answered after"),
 ]
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch, answered: None) -> None:
+    """Wait for an answer, or for a claim after a move, as long as a busy machine needs."""
+    del answered
+    monkeypatch.setattr(reenactment, "OWED_NS", 60_000 * protocol_module.MS)
+
+
+@pytest.mark.usefixtures("patient")
 @BOTH
 @pytest.mark.parametrize(("fault", "settings", "category", "words"), CASES, ids=[case[0] for case in CASES])
 def test_what_happened_happens_again(
@@ -55,8 +63,17 @@ def test_what_happened_happens_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A fault in the third search is repeated, because earlier searches are repeated."""
+    usual = clock.Clock.flag_ns
+
+    def flag_ns(side: clock.Clock) -> int:  # short in the third search only, which the machine cannot delay too much
+        return 500 * protocol_module.MS if side.moves == 2 and str(side.tc) == "59" else usual(side)
+
+    monkeypatch.setattr(relay, "native", None)  # it computes flags by itself
+    monkeypatch.setattr(clock.Clock, "flag_ns", flag_ns)
     if fault == "late":  # it is awaited, however busy the machine is
         monkeypatch.setattr(clock, "GRACE_NS", 60_000 * protocol_module.MS)
+    if fault == "hang":
+        monkeypatch.setattr(protocol_module, "OWED_NS", 100 * protocol_module.MS)
     spec = scripted(protocol, fault, at=3, seconds=0.58)
     played = game(spec, sound(), doubtful_flag="loss", **settings)
     found = reenact(task(played, spec), Link())
@@ -108,6 +125,7 @@ def test_a_mended_engine_does_not_do_it_again(protocol: Protocol) -> None:
     assert not is_reproduced(grave(played), found)
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("fault", ["move-and-win", "abort"])
 def test_claims(fault: str) -> None:
     """A claim of a CECP engine is repeated."""
@@ -116,6 +134,7 @@ def test_claims(fault: str) -> None:
     assert is_reproduced(grave(played), found), found
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_claim_behind_its_move() -> None:
     """A claim that came instead of a move counts a moment after a move too."""
     played = game(scripted("cecp", "win"), sound())
@@ -124,6 +143,7 @@ def test_a_claim_behind_its_move() -> None:
     assert (found.ply, found.text) == (2, "")
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_claim_between_two_searches() -> None:
     """A claim between two searches is not lost."""
     played = game(scripted("cecp", "win", at=3), sound())
@@ -133,6 +153,7 @@ def test_a_claim_between_two_searches() -> None:
     assert is_reproduced(grave(played), found), found
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(("fault", "at", "ply"), [("move-and-later-win", 2, 4), ("win", 1, 0)])
 def test_a_claim_when_an_earlier_search_is_stopped(
     fault: str, at: int, ply: int, monkeypatch: pytest.MonkeyPatch

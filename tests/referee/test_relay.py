@@ -21,7 +21,7 @@ from enginetour.interop.compiled import native
 from enginetour.model.game import Game, Opening, Outcome
 from enginetour.model.task import DrawRule, EngineSpec
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee import relay
+from enginetour.referee import clock, relay
 from enginetour.referee.ends import position_key
 from enginetour.referee.record import RawPly
 from enginetour.referee.startup import EnginePool
@@ -424,22 +424,26 @@ class Delayed:
         return tuple(told)
 
 
-def test_a_freeze_in_a_compiled_wait_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("answered")
+def test_a_freeze_in_a_compiled_wait_blames_nobody(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """A freeze in a compiled wait is no engine's fault."""
+    monkeypatch.setattr(clock, "OVERSLEPT_NS", NEVER)
     made = relay.CompiledRelay
 
     def delayed(*words: Any) -> Any:
         found = made(*words)
-        found._own = Delayed(found._own, 450_000_000)
+        found._own = Delayed(found._own, 60_000_000_000)
         return found
 
-    monkeypatch.setattr("enginetour.referee.relay.CompiledRelay", delayed)
     late = scripted("uci", "late", at=1, seconds=0.65)
-    played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
+    with monkeypatch.context() as patch:
+        patch.setattr(relay, "CompiledRelay", delayed)
+        played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
-    monkeypatch.undo()
-    later = scripted("uci", "late", at=1, seconds=1.4)  # 0.9 s over: longer than a busy machine keeps an engine waiting
-    played = game(later, sound(), white_tc="0.5", doubtful_flag="void")
+    request.getfixturevalue("idle")
+    played = game(late, sound(), white_tc="0.5", doubtful_flag="void")
     assert (played.outcome, played.culprit) == (Outcome.BLACK, "late"), played.cause
 
 

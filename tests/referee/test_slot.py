@@ -186,7 +186,7 @@ def test_a_slot_told_to_go_takes_its_engines_along(child: Child, how: str, tmp_p
         send(child, Stop(now=True))
     else:
         os.kill(slot, signal.SIGTERM)
-    until(lambda: not any(alive(pid) for pid in everybody), GONE_S)
+    until(lambda: not any(alive(pid) for pid in everybody), GONE_S + BUSY_S)
     assert not tmp_path.exists() or os.listdir(tmp_path) == []
 
 

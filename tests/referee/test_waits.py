@@ -140,7 +140,8 @@ def test_two_on_one_processor_keep_each_other_waiting() -> None:
         begun = time.monotonic_ns()
         for queue in queues:
             queue.mark(begun)
-        while one.poll() is None and time.monotonic_ns() < begun + 500 * MS:
+        before = sum(queue.used_ns() for queue in queues)
+        while one.poll() is None and (used := sum(queue.used_ns() for queue in queues) - before) < 400 * MS:
             time.sleep(0.05)
         waited = [queue.machine_ns() or 0 for queue in queues]
         elapsed = time.monotonic_ns() - begun
@@ -148,7 +149,7 @@ def test_two_on_one_processor_keep_each_other_waiting() -> None:
             queue.close()
         for process in (one, other):
             process.kill()
-    assert sum(waited) > elapsed / 2
+    assert sum(waited) > used / 2  # however long the machine halted
     assert max(waited) <= elapsed
 
 

@@ -405,11 +405,15 @@ class Scripted:
         time.sleep(self.seconds)
         return False
 
-    def do_late_then_hang(self, move):
-        """Answer late once, and stay silent the next time."""
-        self.fault, self.at = "hang", self.searches + 1
-        time.sleep(self.seconds)
+    def do_answers_stop(self, move):
+        """Answer only when the search is stopped: the next line is `stop` or `?`."""
+        self.read()
         return False
+
+    def do_answers_stop_then_hangs(self, move):
+        """Answer only to `stop`, and stay silent the next time."""
+        self.fault, self.at = "hang", self.searches + 1
+        return self.do_answers_stop(move)
 
     def do_other_side(self, move):
         self.answer("g8f6" if self.color == "w" else "g1f3")

@@ -1,12 +1,22 @@
 #!/usr/bin/env python3
-"""slow.py uci start|newgame SECONDS, or slow.py cecp start SECONDS: takes its time where no clock runs."""
+"""slow.py uci start|newgame UNTIL, or slow.py cecp start UNTIL: waits for seconds or a file where no clock runs."""
 
+import os
 import sys
 import time
 
 import chess
 
-PROTOCOL, WHEN, SECONDS = sys.argv[1], sys.argv[2], float(sys.argv[3])
+PROTOCOL, WHEN, UNTIL = sys.argv[1:]
+
+
+def pause(when: str) -> None:
+    if when != WHEN:
+        return
+    if not UNTIL.startswith("/"):
+        time.sleep(float(UNTIL))
+    while UNTIL.startswith("/") and not os.path.exists(UNTIL):
+        time.sleep(0.001)
 
 
 def say(*lines: str) -> None:
@@ -22,10 +32,10 @@ for line in sys.stdin:
     words = line.split() or [""]
     if PROTOCOL == "uci":
         if words[0] == "uci":
-            time.sleep(SECONDS if WHEN == "start" else 0)
+            pause("start")
             say("id name Slow", "id author x", "uciok")
         elif words[0] == "ucinewgame":
-            time.sleep(SECONDS if WHEN == "newgame" else 0)
+            pause("newgame")
         elif words[0] == "isready":
             say("readyok")
         elif words[0] == "position":
@@ -36,7 +46,7 @@ for line in sys.stdin:
         elif words[0] == "go":
             say("info depth 1 score cp 0 nodes 1", f"bestmove {move(board)}")
     elif words[0] == "protover":
-        time.sleep(SECONDS)
+        pause("start")
         say('feature myname="Slow" usermove=1 ping=1 setboard=1 sigint=0 sigterm=0 done=1')
     elif words[0] == "ping":
         say(f"pong {words[1]}")

@@ -475,13 +475,14 @@ def test_a_hang_ends_by_the_limit_of_its_configuration(folder: Path, monkeypatch
     assert "after the hang limit of 0.2 s (" in lost.cause
 
 
+@pytest.mark.usefixtures("answered")
 @pytest.mark.parametrize(("lines", "outcome"), [("", Outcome.VOID), ('doubtful_flag = "loss"', Outcome.BLACK)])
 def test_a_doubtful_flag_is_what_its_configuration_says(
     folder: Path, lines: str, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A time loss within the delay of the referee is void, or a loss if configured."""
-    monkeypatch.setattr(Record, "waited_now", lambda _: 10_000 * protocol.MS)
-    late = scripted("uci", "late", at=1, seconds=0.25)
+    monkeypatch.setattr(Record, "waited_now", lambda _: 100_000 * protocol.MS)
+    late = scripted("uci", "answers-stop", at=1)
     flag = played(prepared(folder, lines, late, tc="0.1"))
     assert (flag.outcome, flag.termination) == (outcome, Termination.TIME), flag.cause
     assert "doubtful" in flag.cause
