@@ -21,6 +21,7 @@ from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Entrant, GameFinished, Outcome, StandingsRow
+from enginetour.ratings.ratinglist import rating_list
 from enginetour.reports.charts import canvas, curves, lists, output
 from enginetour.reports.charts.bubble import SectionRound, bubble_chart
 from enginetour.reports.charts.canvas import Area, Label, Picture
@@ -48,7 +49,7 @@ def pictures() -> dict[str, Picture]:
     points = tuple(curves.edition_point(n, 2600.0 + n, nan if n == 2 else 9.0, inf, 10 * n) for n in (1, 2, 3))
     return {
         "list": rating_chart(
-            [RatedEngine(NAMES[0], 2600.0, 20.0, None, 9), RatedEngine(ODD, nan, inf, 1.0, 1)], title=ODD
+            [RatedEngine(NAMES[0], 2600.0, 20.0, None, 9, 1), RatedEngine(ODD, nan, inf, 1.0, 1, 2)], title=ODD
         ),
         "crosstable": crosstable_chart([CrossRow(n, 3, 2, c) for n, c in zip(NAMES, cells, strict=True)], title="c"),
         "bubble": bubble_chart(
@@ -224,7 +225,7 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
         "import enginetour.cli.charts, enginetour.cli.lists, enginetour.cli.rate\n"
         "from enginetour.reports.charts import bubble, curves, output, lists as ratinglist\n"
         "assert 'matplotlib' not in sys.modules\n"
-        "rows = [ratinglist.RatedEngine('Toga', 1.0, None, None, 3)]\n"
+        "rows = [ratinglist.RatedEngine('Toga', 1.0, None, None, 3, 1)]\n"
         "print(output.svg(ratinglist.rating_chart(rows, title='t')), end='')\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
@@ -233,7 +234,15 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env, cwd=tmp_path
     )
     assert done.stderr == ""
-    assert done.stdout == svg(rating_chart([RatedEngine("Toga", 1.0, None, None, 3)], title="t"))
+    assert done.stdout == svg(rating_chart([RatedEngine("Toga", 1.0, None, None, 3, 1)], title="t"))
+
+
+def test_ranks_of_a_chart_are_those_of_its_list() -> None:
+    """Engines with the same rating share a rank, as in the list next to the chart."""
+    found = rating_list({("A", "B"): (9, 1, 0), ("A", "C"): (9, 1, 0)})
+    labels = [mark for mark in lists.list_chart(found, "t").marks if isinstance(mark, Label)]
+    ranks = [label.text for label in labels if (label.anchor, label.role) == ("end", "muted")]
+    assert ranks == [str(row.rank) for row in found.rows] == ["1", "2", "2"]
 
 
 def test_long_names_are_whole_on_a_phone() -> None:
@@ -241,7 +250,7 @@ def test_long_names_are_whole_on_a_phone() -> None:
     names = ["Quadratic Nightingale 3.0 beta 7 (64 bit)", "Short 1.0"]
     rows = [StandingsRow(place, name, 0, 0, "active") for place, name in enumerate(names)]
     for made in (
-        rating_chart([RatedEngine(name, 2600.0, 20.0, 20.0, 9) for name in names], title="t", width=PHONE_WIDTH),
+        rating_chart([RatedEngine(name, 2600.0, 20.0, 20.0, 9, 1) for name in names], title="t", width=PHONE_WIDTH),
         bubble_chart([SectionRound(1, 2, tuple(names), order=tuple(names))], rows, title="t", width=PHONE_WIDTH),
         curves.score_chart(dict.fromkeys(names, (2, 1)), title="t", width=PHONE_WIDTH),
     ):
@@ -457,7 +466,7 @@ def test_a_crosstable_has_the_points_of_the_table(db: Path) -> None:
 
 def test_an_svg_needs_no_matplotlib_and_a_png_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without matplotlib, an SVG is the same as before, and a PNG is one error with the command that installs it."""
-    picture = rating_chart([RatedEngine("Toga", 1.0, None, None, 3)], title="t")
+    picture = rating_chart([RatedEngine("Toga", 1.0, None, None, 3, 1)], title="t")
     before = svg(picture)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     output._prepare.cache_clear()

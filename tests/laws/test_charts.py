@@ -28,8 +28,8 @@ seeds = st.integers(0, 2**32)
 @given(seen, seen)
 def test_any_name_is_text_in_a_picture(name: str, title: str) -> None:
     """A name is drawn as text, without control characters, and adds no other kind of element to the image."""
-    drawn = rating_chart([RatedEngine(name, 2600.0, 20.0, 30.0, 7)], title=title)
-    plain = rating_chart([RatedEngine("Toga", 2600.0, 20.0, 30.0, 7)], title="t")
+    drawn = rating_chart([RatedEngine(name, 2600.0, 20.0, 30.0, 7, 1)], title=title)
+    plain = rating_chart([RatedEngine("Toga", 2600.0, 20.0, 30.0, 7, 1)], title="t")
     for make in (svg, svg_file):
         root, other = ET.fromstring(make(drawn)), ET.fromstring(make(plain))
         assert {element.tag for element in root.iter()} == {element.tag for element in other.iter()}
@@ -40,7 +40,7 @@ def test_any_name_is_text_in_a_picture(name: str, title: str) -> None:
 @given(st.lists(st.tuples(numbers, numbers, numbers), max_size=5))
 def test_any_numbers_can_be_drawn(rows: list[tuple[float | None, float | None, float | None]]) -> None:
     """Values that are not finite are left out, and nothing is drawn outside of the image."""
-    rated = [RatedEngine(f"E{place}", *row, 1) for place, row in enumerate(rows)]
+    rated = [RatedEngine(f"E{place}", *row, 1, place + 1) for place, row in enumerate(rows)]
     points = tuple(Point(float(place), *row) for place, row in enumerate(rows))
     for picture in (rating_chart(rated, title="t"), curve_chart([Curve("E", points)], title="t")):
         root = ET.fromstring(svg(picture))

@@ -47,19 +47,23 @@ _LEAST_SPAN = 20.0  # Elo; with a smaller span, tiny differences would seem larg
 
 @dataclass(frozen=True, slots=True)
 class RatedEngine:
-    """A row of a rating chart. `plus` and `minus` are the distances to the ends of the confidence interval."""
+    """A row of a rating chart. `plus` and `minus` are the distances to the ends of the confidence interval.
+
+    `rank` is that of the list, in which engines with the same rating share a rank.
+    """
 
     name: str
     rating: float | None
     plus: float | None
     minus: float | None
     games: int
+    rank: int
 
 
 def largest_pool(found: RatingList) -> tuple[RatedEngine, ...]:
     """Return the engines of the first pool, which is the largest. Ratings of different pools cannot be compared."""
     rows = [row for row in found.rows if row.pool == 1]
-    return tuple(RatedEngine(row.name, row.rating, row.plus, row.minus, row.games) for row in rows)
+    return tuple(RatedEngine(row.name, row.rating, row.plus, row.minus, row.games, row.rank) for row in rows)
 
 
 def list_chart(found: RatingList, title: str) -> Picture:
@@ -98,8 +102,8 @@ def rating_chart(
     for place, one in enumerate(rows):
         y = top + place * row
         middle, base = y + (row + line) / 2, y + (line or row) / 2 + size * 0.36
-        text = f"{place + 1}. {clean_text(one.name)}: {_figures(one)}, {format_count(one.games, 'game')}"
-        marks.append(Label(rank - 8, base, str(place + 1), "muted", size, "end"))
+        text = f"{one.rank}. {clean_text(one.name)}: {_figures(one)}, {format_count(one.games, 'game')}"
+        marks.append(Label(rank - 8, base, str(one.rank), "muted", size, "end"))
         marks.append(Label(rank, base, output.fit_text(one.name, names or width - rank, size), size=size))
         marks.append(Label(width - 4, middle + size * 0.36, _figures(one), size=size, anchor="end"))
         marks += _interval(one, middle, scale)
