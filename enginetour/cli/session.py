@@ -22,7 +22,7 @@ from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.model.game import GameFinished
 from enginetour.reports.pgn import PgnFile
 from enginetour.reports.progress import format_clock
-from enginetour.reports.sheet import render
+from enginetour.reports.sheet import format_count, render
 from enginetour.store.address import Address
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import repeated_games
@@ -318,7 +318,7 @@ class Run:
             self.console.echo(f"{title}: resuming after {made.games_so_far()}")
         else:
             again = f"{self.again} --new starts the next edition"
-            self.console.echo(f"{title} finished after {progress.done} games; {again}")
+            self.console.echo(f"{title} finished after {format_count(progress.done, 'game')}; {again}")
 
     def _why(self, end: RunEnd) -> str:
         if end in ENDS:

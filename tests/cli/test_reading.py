@@ -160,6 +160,13 @@ def test_a_run_tells_the_command_that_resumes_it(tmp_path: Path) -> None:
     assert "enginetour run trial.toml --db 'my games.db' --new" in again
 
 
+def test_a_finished_match_of_one_game(tmp_path: Path) -> None:
+    """A run of a finished tournament counts one game in the singular."""
+    words = ("run", config(tmp_path, ("wren1", "wren2"), "match", "games = 1\ngames_per_pairing = 1").name)
+    tour(tmp_path, *words)
+    assert "trial finished after 1 game; " in tour(tmp_path, *words).stderr
+
+
 def test_a_running_tournament_answers_without_the_database(tmp_path: Path) -> None:
     """Commands for a running tournament load no module of the database."""
     path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 5000")
