@@ -196,9 +196,10 @@ def test_an_answer_before_the_death_is_read_and_the_death_is_named(namespace: st
 
 def test_the_end_is_seen_though_a_child_holds_the_pipes(namespace: str) -> None:
     """The end of an engine is seen at once though a child holds its pipes; the child is ended too."""
-    engine = EngineProcess(odd("forks"))
-    child = child_of(engine)
-    deadline = time.monotonic_ns() + 10 * SECOND
+    engine = EngineProcess(odd("forks", "asked"))
+    child = child_of(engine)  # while the namespace exists
+    engine.write(b"end\n")
+    deadline = time.monotonic_ns() + 60 * SECOND
     while not engine.eof:
         assert wait((engine,), None, deadline).readable
         engine.read()
@@ -216,7 +217,7 @@ def test_the_end_is_seen_after_the_last_words() -> None:
     until(engine.exit_status)
     said = b""
     while not engine.eof:
-        assert wait((engine,), None, time.monotonic_ns() + SECOND).readable, "its end was not seen"
+        assert wait((engine,), None, time.monotonic_ns() + 60 * SECOND).readable, "its end was not seen"
         said += engine.read()[0]
     assert said.startswith(b"child ")
     engine.kill()

@@ -181,9 +181,10 @@ def main(mode: str) -> None:
         time.sleep(600)
     if mode == "report":
         report()
-    if mode == "forks":  # ends, and its child keeps its pipes open
+    if mode == "forks":  # ends, after a line if the second argument is "asked", and its child keeps its pipes open
         fork_child()
-        time.sleep(0.05)
+        if sys.argv[2:] == ["asked"]:
+            sys.stdin.readline()
         os._exit(3)
     if mode == "escapes":
         fork_child(session=True)

@@ -40,7 +40,20 @@ from enginetour.store.tournaments import Store
 from enginetour.testing import PLAYING
 from tests.programs.variantplayer import choice
 from tests.support import engines
-from tests.support.engines import BOTH, MISBEHAVING, Eavesdropper, Protocol, drawn, game, lost, scripted, sound
+from tests.support.engines import (
+    BOTH,
+    HURRIED,
+    LONG,
+    MISBEHAVING,
+    Eavesdropper,
+    Protocol,
+    drawn,
+    game,
+    hurry,
+    lost,
+    scripted,
+    sound,
+)
 from tests.support.tournaments import Forked, audit, config, entrant, left_running, read, slots_of, tour
 from tests.support.tournaments import scripted as tournaments_scripted
 
@@ -709,21 +722,27 @@ def test_a_stop_leaves_no_game_and_no_engine() -> None:
 
 
 class Halting(Link):
-    """A link that seems to stop and continue the referee's process when a move was played."""
+    """A link that seems to stop and continue the referee's process when a move was played, and then makes a file."""
+
+    def __init__(self, halted: Path) -> None:
+        self._halted = halted
 
     def tell(self, name: str, payload: object) -> None:
         if name == "moves":
             os.kill(os.getpid(), signal.SIGCONT)
+            self._halted.touch()
 
 
 @WAYS
 @pytest.mark.usefixtures("unanswered")
 @pytest.mark.parametrize("fault", ["late", "hang"])
-def test_a_referee_that_was_stopped_judges_no_time(fault: str) -> None:
+def test_a_referee_that_was_stopped_judges_no_time(fault: str, tmp_path: Path) -> None:
     """After SIGSTOP of the referee the game is void, and nobody is at fault."""
     before = signal.getsignal(signal.SIGCONT)
-    control = {"late": "2", "hang": "0.3"}[fault]
-    played = game(sound(), scripted("uci", fault, at=1, seconds=0.3), black_tc=control, link=Halting())
+    control = {"late": LONG, "hang": "1"}[fault]
+    late = scripted("uci", fault, at=1, seconds=0)
+    late = replace(late, command=(*late.command, "--starts", str(tmp_path / "halted")))  # it waits for this file
+    played = game(sound(), late, black_tc=control, link=Halting(tmp_path / "halted"))
     assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", "")
     assert "was stopped" in played.cause
     assert signal.getsignal(signal.SIGCONT) == before
@@ -1146,18 +1165,22 @@ def misbehaving(protocol: Protocol, fault: str, **more: float) -> EngineSpec:
 
 
 @BOTH
-def test_an_engine_that_flags_and_then_dies_lost_on_time(protocol: Protocol) -> None:
+def test_an_engine_that_flags_and_then_dies_lost_on_time(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that exceeds its time and then crashes has lost on time."""
-    late = misbehaving(protocol, "late-then-dies", at=1, seconds=0.29)
-    played = game(late, sound(protocol), white_tc="0.2", doubtful_flag="loss")
+    hurry(monkeypatch, search=0, ms=1)
+    monkeypatch.setattr(clock, "GRACE_NS", 60_000 * clock.MS)  # its end is seen before a stop is sent
+    late = misbehaving(protocol, "late-then-dies", at=1, seconds=1.0)
+    played = game(late, sound(protocol), white_tc=HURRIED, doubtful_flag="loss")
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
 
 
 @pytest.mark.parametrize(("fault", "at"), [("late-abort", 2), ("late-draw", 5)])
-def test_a_word_after_the_flag_ends_no_game(fault: str, at: int) -> None:
+def test_a_word_after_the_flag_ends_no_game(fault: str, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message after the flag does not end the game."""
-    late = misbehaving("cecp", fault, at=at, seconds=0.29)
-    played = game(late, sound(), white_tc="0.2")
+    hurry(monkeypatch, search=at - 1, ms=1)
+    monkeypatch.setattr(clock, "GRACE_NS", 2_000 * clock.MS)
+    late = misbehaving("cecp", fault, at=at, seconds=1.0)
+    played = game(late, sound(), white_tc=HURRIED)
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
 
 
@@ -1215,10 +1238,12 @@ def test_two_that_end_at_once() -> None:
 
 
 @BOTH
-def test_a_flag_before_both_engines_end_is_lost_on_time(protocol: Protocol) -> None:
+def test_a_flag_before_both_engines_end_is_lost_on_time(protocol: Protocol, monkeypatch: pytest.MonkeyPatch) -> None:
     """A time loss counts, though the opponent ended a moment before."""
-    late = misbehaving(protocol, "late-then-dies", at=2, seconds=0.29)
-    played = game(late, scripted(protocol, "answer-die", at=1), white_tc="0.2")
+    hurry(monkeypatch, search=1, ms=1)
+    monkeypatch.setattr(clock, "GRACE_NS", 60_000 * clock.MS)  # as above
+    late = misbehaving(protocol, "late-then-dies", at=2, seconds=1.0)
+    played = game(late, scripted(protocol, "answer-die", at=1), white_tc=HURRIED)
     assert (played.outcome, played.termination) == (Outcome.BLACK, Termination.TIME), played.cause
 
 

@@ -14,10 +14,10 @@ from enginetour.engines import protocol as protocol_module
 from enginetour.model.game import Game, Incident, Opening, Outcome, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, ReenactResult, ReenactTask, Rules, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee import clock, reenactment, relay
+from enginetour.referee import clock, reenactment
 from enginetour.referee.link import Link
 from enginetour.referee.reenactment import reenact
-from tests.support.engines import BOTH, LONG, Protocol, game, scripted, sound
+from tests.support.engines import BOTH, HURRIED, LONG, Protocol, game, hurry, scripted, sound
 
 
 def task(played: Game, spec: EngineSpec, *, white: bool = True, hang_limit: float = 60.0, **more: Any) -> ReenactTask:
@@ -39,8 +39,8 @@ CASES = [
     ("crash", {}, "crash", "exit 3"),
     ("segv", {}, "crash", "SIGSEGV"),
     ("illegal", {}, "illegal-move", "e2e5"),
-    ("hang", {"white_tc": "59"}, "time", "no answer"),
-    ("late", {"white_tc": "59"}, "time", "answered after"),
+    ("hang", {"white_tc": HURRIED}, "time", "no answer"),
+    ("late", {"white_tc": HURRIED}, "time", "answered after"),
 ]
 
 
@@ -63,13 +63,7 @@ def test_what_happened_happens_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A fault in the third search is repeated, because earlier searches are repeated."""
-    usual = clock.Clock.flag_ns
-
-    def flag_ns(side: clock.Clock) -> int:  # short in the third search only, which the machine cannot delay too much
-        return 500 * protocol_module.MS if side.moves == 2 and str(side.tc) == "59" else usual(side)
-
-    monkeypatch.setattr(relay, "native", None)  # it computes flags by itself
-    monkeypatch.setattr(clock.Clock, "flag_ns", flag_ns)
+    hurry(monkeypatch, search=2, ms=100)
     if fault == "late":  # it is awaited, however busy the machine is
         monkeypatch.setattr(clock, "GRACE_NS", 60_000 * protocol_module.MS)
     if fault == "hang":

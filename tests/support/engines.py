@@ -29,7 +29,7 @@ from enginetour.engines.wire import LineBuffer
 from enginetour.model.game import Game, Opening, Outcome, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, LimitName, Quirks, Rules, Side
 from enginetour.model.timecontrol import TimeControl
-from enginetour.referee import probe
+from enginetour.referee import clock, probe, relay
 from enginetour.referee.compliance import common, course, exam
 from enginetour.referee.compliance.course import run_checks
 from enginetour.referee.compliance.exam import Compliance, ComplianceTask
@@ -151,6 +151,24 @@ def game(
         return play(task, link or Link(), pool if pool is not None else own)
     finally:
         own.close_all()
+
+
+HURRIED = "59"  # seconds on the clock of an engine that `hurry` concerns
+
+
+def hurry(monkeypatch: pytest.MonkeyPatch, search: int, ms: int) -> None:
+    """Let an engine with the clock HURRIED lose on time after `ms` in one search, counted from 0, and in no other.
+
+    A busy machine cannot make it lose in an earlier search. An engine that needs much longer than `ms` is late even if
+    the referee was halted while it wrote `go`.
+    """
+    usual = clock.Clock.flag_ns
+
+    def flag_ns(side: clock.Clock) -> int:
+        return ms * MS if side.moves == search and str(side.tc) == HURRIED else usual(side)
+
+    monkeypatch.setattr(relay, "native", None)  # it computes flags by itself
+    monkeypatch.setattr(clock.Clock, "flag_ns", flag_ns)
 
 
 # Games against engines that print random text: each game must end with a valid verdict.

@@ -402,6 +402,9 @@ class Scripted:
             os.write(1, b"x" * 65536)
 
     def do_late(self, move):
+        """Answer after some seconds, and not before the file --starts exists, if there is one."""
+        while self.starts and not os.path.exists(self.starts):
+            time.sleep(0.001)
         time.sleep(self.seconds)
         return False
 
