@@ -1,4 +1,4 @@
-"""``python -m benches adaptive``: games that the rules of an adaptive tournament need, relative to a round robin.
+"""`python -m benches adaptive`: games that the rules of an adaptive tournament need, relative to a round robin.
 
 Each field of simulated engines is played by all rules. A rule's figure is its number of games until the mean square
 error (or 1 - Kendall's tau) of all fields is that of a round robin in random order after `--cycles` cycles, divided by
