@@ -8,13 +8,14 @@ from functools import reduce
 from importlib import import_module
 from math import floor
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 from pydantic import Field as Setting
 
 from enginetour.formats.pairing.field import NEITHER, Board, Field, Paired
 from enginetour.formats.pairing.schedule import MOST_EACH, fair_count
+from enginetour.formats.pairing.standings import Counts
 from enginetour.model.errors import did_you_mean
 from enginetour.model.game import Entrant, Event, Note, Pairing, StandingsRow
 from enginetour.model.plugins import Registry
@@ -36,15 +37,11 @@ S = TypeVar("S", bound=FormatState)
 
 
 @dataclass(frozen=True, slots=True)
-class Rest(Generic[S]):
-    """Remaining games that do not depend on results.
-
-    `completed` returns the state after them, from White's wins, draws and losses by (White, Black). Only the table of
-    this state has a meaning.
-    """
+class Rest:
+    """Remaining games that do not depend on results; `table` returns the final table after their results."""
 
     games: tuple[Pairing, ...]
-    completed: Callable[[Mapping[tuple[str, str], tuple[int, int, int]]], S]
+    table: Callable[[Counts], tuple[StandingsRow, ...]]
 
 
 class Format(Protocol[S]):
@@ -61,8 +58,8 @@ class Format(Protocol[S]):
     version: int
     # Kind of the notes that record that an entrant (field `engine`) leaves, and the words for it; None: there are none.
     departure: tuple[str, str] | None = None
-    # Results before this tournament that count for ratings: White's wins, draws and losses by (White, Black).
-    earlier: Mapping[tuple[str, str], tuple[int, int, int]] = MappingProxyType({})
+    # Results before this tournament that count for ratings.
+    earlier: Counts = MappingProxyType({})
 
     def start(self, entrants: tuple[Entrant, ...]) -> S:
         """Return the state before the first game; `entrants` are in order of strength, best first."""
@@ -89,7 +86,7 @@ class Format(Protocol[S]):
         """Return the state after several events, which is that of `step` for each of them in turn."""
         return reduce(self.step, events, state)
 
-    def rest(self, _state: S) -> Rest[S] | None:
+    def rest(self, _state: S) -> Rest | None:
         """Return all remaining games if no result changes them and the table needs only sums of results, or else None.
 
         The default is None.

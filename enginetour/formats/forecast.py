@@ -17,9 +17,10 @@ from typing import Any, Self
 import numpy as np
 
 from enginetour.formats.base import Format, Rest
+from enginetour.formats.pairing.standings import Counts
 from enginetour.formats.simulation import DavidsonModel, Population, SimulationModel, play_on
 from enginetour.model.errors import UsageRefused
-from enginetour.model.game import Entrant, Pairing
+from enginetour.model.game import Entrant, Pairing, StandingsRow
 from enginetour.ratings.design import EXTRA_SD, posterior
 from enginetour.ratings.pairs import Vector
 from enginetour.ratings.priors import PRIOR_SD, DivisionPrior, GaussianPrior
@@ -28,9 +29,6 @@ from enginetour.ratings.priors import PRIOR_SD, DivisionPrior, GaussianPrior
 
 _RATED_SD = SimulationModel().noise  # Elo; error of ratings in the published comparisons of formats
 _TESTED_SD = 2.0  # standard deviation of the difference of two tested engines, in distances of the two hypotheses
-
-Counts = Mapping[tuple[str, str], tuple[int, int, int]]
-"""White's wins, draws and losses by (White, Black)."""
 
 
 def prior_ratings(
@@ -343,18 +341,19 @@ class Prospect:
             world = DavidsonModel(white=self.belief.white, nu=drawn.nu, odds=self.odds)
             population = Population(entrants, drawn.strengths, world, f"{seed}/{number}")
             if fixed is not None:
-                games, last, seconds = len(fixed.rest.games), fixed.rest.completed(fixed.results(population)), whole
+                games, seconds, last = len(fixed.rest.games), whole, self.state
+                table = fixed.rest.table(fixed.results(population))
             else:
                 try:
                     played, last = play_on(self.format, self.state, population, partial(_check, going_on, number))
                 except _Ended:
                     break
                 rounds = [[game for game, _ in part] for part in played]
-                games, seconds = sum(map(len, rounds)), self._seconds(rounds)
+                games, seconds, table = sum(map(len, rounds)), self._seconds(rounds), self.format.standings(last)
             tally.games.append(games)
             if self.lengths is not None:
                 tally.seconds.append(seconds * self.lengths.factor(games, drawn.luck))
-            tally.add(self.format, last, known)
+            tally.add(self.format, last, table, known)
             if not going_on(number + 1):
                 break
         if not tally.games:
@@ -375,11 +374,11 @@ class FixedRest:
     The results of equal games are drawn together, which takes a hundredth of the time of single games.
     """
 
-    rest: Rest[Any]
+    rest: Rest
     equal: Mapping[tuple[str, str, int], tuple[Pairing, int]]
 
     @classmethod
-    def of(cls, rest: Rest[Any]) -> Self:
+    def of(cls, rest: Rest) -> Self:
         """Count the equal games."""
         counts = Counter((game.white, game.black, game.handicap) for game in rest.games)
         first = {(game.white, game.black, game.handicap): game for game in rest.games}
@@ -409,8 +408,7 @@ class _Tally:
         self._left: Counter[str] = Counter()
         self._verdicts: Counter[str] = Counter()
 
-    def add(self, format_: Format[Any], last: Any, known: int) -> None:
-        table = format_.standings(last)
+    def add(self, format_: Format[Any], last: Any, table: Sequence[StandingsRow], known: int) -> None:
         best = [line.name for line in table if line.rank == 1]
         for name in best:
             self._wins[name] += 1 / len(best)  # type: ignore[assignment]

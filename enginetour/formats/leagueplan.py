@@ -17,6 +17,7 @@ from typing import Any, cast
 from enginetour.formats.base import Format
 from enginetour.formats.forecast import FixedRest
 from enginetour.formats.league import Rules, Season, SeasonResult, first_season, next_season, playoff_pairs
+from enginetour.formats.pairing.standings import Counts
 from enginetour.formats.simulation import Population, play_on
 from enginetour.model.game import RESULTS, Entrant
 
@@ -44,10 +45,6 @@ class SimulatedLeague:
     kept: tuple[float, ...]
     belong: tuple[float, ...]
     seasons: int | None
-
-
-Counts = Mapping[tuple[str, str], tuple[int, int, int]]
-"""Wins, draws and losses of White by (White, Black)."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +159,7 @@ class _Play:
             strengths = {str(place): self.strengths[name] for place, name in enumerate(engines)}
             seed = f"{base.seed}:{self.number}:{','.join(engines)}"
             results = fixed.results(Population((), strengths, base.world, seed))
-            lines = format_.standings(fixed.rest.completed(results))
+            lines = fixed.rest.table(results)
             named = {(engines[int(white)], engines[int(black)]): counts for (white, black), counts in results.items()}
             return tuple(engines[int(line.name)] for line in lines), named
         state, counts = self.played(format_, engines)

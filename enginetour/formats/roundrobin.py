@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
-from typing import Annotated, Self
+from typing import Annotated, Self, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo, model_validator
 from pydantic import Field as Setting
@@ -43,7 +43,7 @@ from enginetour.formats.pairing.schedule import (
     slide,
     window_size,
 )
-from enginetour.formats.pairing.standings import Codes, Grid, Scored, table, total, with_game, with_results
+from enginetour.formats.pairing.standings import Codes, Counts, Grid, Scored, table, total, with_game, with_results
 from enginetour.formats.pairing.tiebreaks import PlacementTerms
 from enginetour.model.errors import InputRefused, did_you_mean
 from enginetour.model.game import (
@@ -213,7 +213,8 @@ class PairList(Format[ListState], ABC):
         def recorded() -> ListState:
             if not results:
                 return state
-            grid = with_results(state.grid, {pair: (c[0], c[1], c[2]) for pair, c in counts.items()})
+            rows = with_results(state.grid, {pair: (c[0], c[1], c[2]) for pair, c in counts.items()})
+            grid = state.grid.update({name: Map(row) for name, row in rows.items()})
             return replace(state, schedule=state.schedule.all_finished(results), grid=grid)
 
         for event in events:
@@ -229,12 +230,18 @@ class PairList(Format[ListState], ABC):
             results, counts = {}, {}
         return recorded()
 
-    def rest(self, state: ListState) -> Rest[ListState] | None:
+    def rest(self, state: ListState) -> Rest | None:
         """Return all unplayed games. With codes for the placement, the table also depends on single games: None."""
         if self.options.placement:
             return None
         games = tuple(state.schedule.unfinished())
-        return Rest(games, lambda results: replace(state, grid=with_results(state.grid, results)))
+        rows = {name: dict(row.items()) for name, row in state.grid.items()}
+
+        def final(results: Counts) -> tuple[StandingsRow, ...]:
+            grid = rows | with_results(rows, results)  # plain rows: many tables may be computed
+            return self.standings(replace(state, grid=cast("Grid", grid)))
+
+        return Rest(games, final)
 
     def remaining(self, state: ListState) -> tuple[int, int]:
         """Return the exact number of remaining games, as the lower and the upper bound."""

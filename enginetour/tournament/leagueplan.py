@@ -13,7 +13,8 @@ from statistics import fmean, median
 from typing import Any
 
 from enginetour.formats.base import Format, make_format, options_model
-from enginetour.formats.leagueplan import Counts, LeagueModel, SimulatedLeague
+from enginetour.formats.leagueplan import LeagueModel, SimulatedLeague
+from enginetour.formats.pairing.standings import Counts
 from enginetour.formats.simulation import Population, SimulationModel, middle_80, population_of
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant

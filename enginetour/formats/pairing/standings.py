@@ -27,6 +27,9 @@ from enginetour.model.game import Outcome, StandingsRow
 _K = TypeVar("_K", str, int)
 _C = TypeVar("_C")  # content of a cell
 
+Counts = Mapping[tuple[str, str], tuple[int, int, int]]
+"""White's wins, draws and losses by (White, Black)."""
+
 Grid = Map[str, Map[str, Tally]]  # a `Cross` that can be updated quickly
 _DEFAULT_CODES = ("SB", "DE", "WIN")
 _SIGNS = "0=1"
@@ -59,10 +62,10 @@ def with_game(grid: Grid, game: Scored, sign: int = 1) -> Grid:
     return grid
 
 
-def with_results(grid: Grid, results: Mapping[tuple[str, str], tuple[int, int, int]]) -> Grid:
-    """Return the grid with several games: White's wins, draws and losses by (White, Black)."""
-    nothing: Map[str, Tally] = Map()
-    # Only the rows that change; a view is faster than the keys of a `Map`.
+def with_results(grid: Cross, results: Counts) -> dict[str, dict[str, Tally]]:
+    """Return the rows of a grid that the results of several games change."""
+    nothing: dict[str, Tally] = {}
+    # A view is faster than the keys of a `Map`.
     rows = {name: dict(grid.get(name, nothing).items()) for name in set(chain.from_iterable(results))}
     for (white, black), (won, drawn, lost) in results.items():
         games = won + drawn + lost
@@ -70,7 +73,7 @@ def with_results(grid: Grid, results: Mapping[tuple[str, str], tuple[int, int, i
             old = rows[name].get(other, NOTHING)
             half_points = old.half_points + games + wins - losses
             rows[name][other] = Tally(half_points, old.games + games, old.wins + wins)
-    return grid.update({name: Map(row) for name, row in rows.items()})
+    return rows
 
 
 def cross(games: Iterable[Scored]) -> Grid:
@@ -94,13 +97,7 @@ def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_
     Each code separates the entrants that are tied on all values before it. Entrants that are tied on all codes share a
     rank and keep the order of `names`. The units of the values are listed in `tiebreaks`.
     """
-    # Plain rows, because the codes look up each pair several times.
-    among = frozenset(names)
-    tallies = {
-        name: {other: tally for other, tally in row.items() if other in among}
-        for name in names
-        if (row := tallies.get(name)) is not None
-    }
+    tallies = {name: _among(row, frozenset(names)) for name in names if (row := tallies.get(name)) is not None}
     sums = {name: total(tallies, name) for name in names}
     scores = {name: tally.half_points for name, tally in sums.items()}
     keys: dict[str, tuple[int, ...]] = {name: (scores[name],) for name in names}
@@ -116,6 +113,13 @@ def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_
         breaks = tuple(zip(codes, key[1:], strict=True))
         lines += [StandingsRow(rank, name, scores[name], sums[name].games, "", breaks) for name in tied]
     return tuple(lines)
+
+
+def _among(row: Mapping[str, Tally], names: frozenset[str]) -> dict[str, Tally]:
+    """Return the tallies against these opponents as a plain row, because the codes look up each pair several times."""
+    if isinstance(row, dict) and row.keys() <= names:
+        return row
+    return {other: tally for other, tally in row.items() if other in names}
 
 
 def _groups(keys: dict[_K, tuple[int, ...]]) -> list[tuple[tuple[int, ...], list[_K]]]:
