@@ -690,7 +690,7 @@ class Run:
                     closing=closing,
                     limits=lambda count, force: check_limits(self._cores, count, force),
                     ready=self._ready,
-                    cause=lambda reason: ENDS.get(reason, "max_games" if reason is RunEnd.ENOUGH else "stop"),
+                    cause=self._why,
                     most_games=self._most,
                     pool=self._pool,
                     sinks=(self._sink,),
@@ -700,6 +700,9 @@ class Run:
                 if end is not RunEnd.FINISHED and session.refusal is not None:
                     raise session.refusal
                 return end
+
+    def _why(self, end: RunEnd) -> str:
+        return ENDS.get(end, "max_games was reached" if end is RunEnd.ENOUGH else "a stop was requested")
 
     def _ready(self, scheduler: Scheduler) -> None:
         scheduler.paused = self._paused
