@@ -402,7 +402,7 @@ ANSWERS = [
     *kinds("mate-claim", BOTH, PLAY),
     *kinds("no-ping", CECP, PLAY),
     *kinds("no-features", CECP, PLAY, warnings=ONE),
-    *kinds("late-features", CECP, PLAY, warnings=ONE),
+    *kinds("late-features", CECP, PLAY),
     *kinds("numbered", CECP, PLAY, warnings=ONE),
     *kinds("my-move-is", CECP, PLAY),
     *kinds("echo", CECP, PLAY),
@@ -672,8 +672,8 @@ FAULTROWS_ANSWERS = (
     Row("10 MB line, then a legal move", "play", "protocol-warning", "ten-megabyte-line"),
     Row("absurd numbers", "play", "", "absurd", "referee/test_game::test_numbers_beyond_sense_are_clamped"),
     Row("claims a mate that is none", "play", "", "mate-claim"),
-    Row("CECP of all ages", "play", "", "no-ping my-move-is echo dotted-depth", on=CECP),
-    Row("CECP of all ages, told once", "play", "protocol-warning", "no-features late-features numbered", on=CECP),
+    Row("CECP of all ages", "play", "", "no-ping late-features my-move-is echo dotted-depth", on=CECP),
+    Row("CECP of all ages, told once", "play", "protocol-warning", "no-features numbered", on=CECP),
 )  # fmt: skip
 
 FAULTROWS_CLAIMS = (
