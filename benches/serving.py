@@ -10,8 +10,7 @@ One match of free engines is played. In each round, its games are counted in tur
 The first case is measured before and after the others, which alternate. Match, server and client are sessions of their
 own, as in several terminals. The control shows the cost of the client, which is usually on another machine. With
 `--apart`, the match has the first processor, and server and client have the others, as on a machine with more
-processors than games. With `--idle`, the server is started by `chrt --idle 0`, so that it gets only processor time that
-no other program needs. CPU times are those of all threads of a process, from the kernel, in parts of one processor.
+processors than games. CPU times are those of all threads of a process, from the kernel, in parts of one processor.
 """
 
 from __future__ import annotations
@@ -76,7 +75,6 @@ def main(args: Sequence[str]) -> None:
     parser.add_argument("--connections", type=int, default=10, help="connections of the client (default %(default)s)")
     parser.add_argument("--slots", type=int, default=2, help="concurrent games (default %(default)s)")
     parser.add_argument("--apart", action="store_true", help="the match does not share its processor")
-    parser.add_argument("--idle", action="store_true", help="the server gets only unused processor time (needs chrt)")
     parser.add_argument("--folder", type=Path, help="directory of the database (default: the temporary directory)")
     given = parser.parse_args(args)
     if (compiler := shutil.which("cc")) is None:
@@ -96,7 +94,6 @@ def measured(given: argparse.Namespace, folder: Path, load: str) -> Iterator[str
         _take_turn(rounds[-1][case], given, load, pid, port)
 
     processors = sorted(os.sched_getaffinity(0))
-    priority = ("chrt", "--idle", "0") if given.idle else ()
     if given.apart and len(processors) < 2:
         raise SystemExit("--apart needs two processors")
     with ExitStack() as ending:
@@ -109,7 +106,7 @@ def measured(given: argparse.Namespace, folder: Path, load: str) -> Iterator[str
         for _ in range(given.rounds):
             rounds.append({case: Figures() for case in CASES})
             turn(ALONE)
-            with _server(folder, priority) as (pid, port, answer):
+            with _server(folder) as (pid, port, answer):
                 for _ in range(TURNS):
                     turn(IDLE, pid)
                     with _control(load, answer) as (other, elsewhere):
@@ -119,8 +116,7 @@ def measured(given: argparse.Namespace, folder: Path, load: str) -> Iterator[str
     with closing(sqlite3.connect(folder / "results" / "enginetour.db")) as database:
         ends = [ended for (ended,) in database.execute("SELECT ended_unix FROM games")]
     yield (
-        f"free engines, {given.slots} concurrent games{', a processor of their own' if given.apart else ''}"
-        f"{', server with idle priority' if given.idle else ''}, "
+        f"free engines, {given.slots} concurrent games{', a processor of their own' if given.apart else ''}, "
         f"{given.rounds} rounds with turns of {given.seconds:g} s, "
         f"{given.rate:,.0f} requests/s, answers of {len(answer):,} bytes"
     )
@@ -206,12 +202,9 @@ def _match(folder: Path, program: tuple[str, ...], slots: int) -> Iterator[None]
 
 
 @contextmanager
-def _server(folder: Path, priority: Sequence[str]) -> Iterator[tuple[int, int, bytes]]:
-    """Serve the match inside the block; `priority` begins the command.
-
-    Yield the process, the port, and a whole answer with the standings.
-    """
-    words = [*priority, sys.executable, "-u", "-m", "enginetour", "serve", "--port", "0"]
+def _server(folder: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Serve the match inside the block. Yield the process, the port, and a whole answer with the standings."""
+    words = [sys.executable, "-u", "-m", "enginetour", "serve", "--port", "0"]
     with subprocess.Popen(
         words, cwd=folder, env=compiled(), stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as server:
