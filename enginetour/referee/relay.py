@@ -197,7 +197,7 @@ class Relay:
                 verdict = self._overhear(other)
             if wake.control:
                 check_stop(self._link)
-            if verdict is None and time.monotonic_ns() >= deadline:
+            if verdict is None and now >= deadline:  # not a later time: output may have arrived since the wait
                 return engine.held_back_answer() or self._silence(seat)
             if (
                 working and not spoke

@@ -45,8 +45,11 @@ class _Talk:
             self.result = fault
             self.running = False
 
-    def turn(self) -> None:
-        """Send the script all messages that were read. Then send it None after a timeout, or raise a crash in it."""
+    def turn(self, now: int) -> None:
+        """Send the script all messages that were read. Then send it None after a timeout, or raise a crash in it.
+
+        `now` is a time before the last look for output (CLOCK_MONOTONIC, ns): output that came in time still counts.
+        """
         engine = self.engine
         self._hear()
         for _ in range(DISCARD_READS):  # read the remaining output of an engine that closed its input
@@ -55,7 +58,7 @@ class _Talk:
             self._hear()
         if self.running and (engine.dead or engine.process.broken):
             self._step(lambda: self.script.throw(EngineCrashed(describe_exit(engine))))
-        while self.running and time.monotonic_ns() >= self.deadline:
+        while self.running and now >= self.deadline:
             self._step(lambda: self.script.send(None))
 
     def _hear(self) -> None:
@@ -91,18 +94,19 @@ def run_scripts(
     """
     talks = [_Talk(engine, script) for engine, script in scripts.items()]
     for talk in talks:
-        talk.turn()
+        talk.turn(time.monotonic_ns())
     while running := [talk for talk in talks if talk.running]:
         now = time.monotonic_ns()
         until = max(now, min(now + SLICE_NS, *(talk.until for talk in running)))
         wake = wait([talk.engine.process for talk in running], link.control_fd, until)
-        late(time.monotonic_ns() - until)
+        woke = time.monotonic_ns()
+        late(woke - until)
         if wake.control:
             check_stop(link)
         for talk in running:
             if talk.engine.process in wake.readable:
                 talk.engine.pull()
-            talk.turn()
+            talk.turn(woke)
             talk.tell_wait(link)
     return {talk.engine: talk.result for talk in talks}
 

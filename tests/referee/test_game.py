@@ -912,6 +912,25 @@ def test_a_freeze_over_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -
     assert "after stop" in played.cause and "doubtful" in played.cause
 
 
+@pytest.mark.usefixtures("answered")
+def test_a_freeze_after_a_wait_blames_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A freeze between the end of a wait and the look at the clock is no engine's fault either."""
+    thawed, now, woke = tmp_path / "thawed", time.monotonic_ns, clock.Interruptions.woke
+
+    def frozen(*words: Any) -> int:
+        late = woke(*words)
+        thawed.touch()  # the engine waits for it
+        return late
+
+    monkeypatch.setattr(relay, "native", None)  # it waits by itself
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now() + (200_000 * clock.MS if thawed.exists() else 0))
+    monkeypatch.setattr(clock.Interruptions, "woke", frozen)
+    late = scripted("uci", "late", at=1, seconds=0)
+    late = replace(late, command=(*late.command, "--starts", str(thawed)))
+    played = game(late, sound(), doubtful_flag="void")
+    assert (played.outcome, played.category, played.culprit) == (Outcome.VOID, "host", ""), played.cause
+
+
 def test_a_freeze_before_the_flag_blames_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """A freeze before the flag is no engine's fault, because it took the engine's time."""
     monkeypatch.setattr(clock, "OVERSLEPT_NS", 3_600_000 * clock.MS)
