@@ -533,9 +533,9 @@ class TournamentReview:
         return purposes_of(self.notes)
 
 
-# Processor time for the forecast of a report, which is written while its user waits. 0.3 s are 300 simulations of 20
-# engines, or about 60 of 100 engines. The fewest simulations of a long tournament may take 6 s.
-_FORECAST = 0.3, 20
+# Processor time for the forecast of a report, which is written while its user waits. 0.2 s are 300 simulations of 20
+# engines, or about 40 of 100 engines. The fewest simulations of a long tournament may take 6 s.
+_FORECAST = 0.2, 30
 
 
 def review_tournament(
