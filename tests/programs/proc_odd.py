@@ -27,8 +27,12 @@ def until_quit() -> None:
 
 
 def fork_child(*, session: bool = False, bare: bool = False) -> None:
-    """Start a child that outlives its parent and prints its own process id."""
+    """Start a child that outlives its parent and prints its own process id; return when it has done so."""
+    said, saying = os.pipe()
     if os.fork():
+        os.close(saying)
+        os.read(said, 1)  # ends without data if the child executes another program
+        os.close(said)
         return
     if session:
         os.setsid()
@@ -40,6 +44,7 @@ def fork_child(*, session: bool = False, bare: bool = False) -> None:
     if bare:
         os.execve(sys.executable, [sys.executable, "-I", "-S", __file__, "bare"], {})
     say(f"child {os.getpid()}")
+    os.write(saying, b"\n")
     time.sleep(600)
     os._exit(0)
 
