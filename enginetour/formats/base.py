@@ -15,7 +15,6 @@ from pydantic import Field as Setting
 
 from enginetour.formats.pairing.field import NEITHER, Board, Field, Paired
 from enginetour.formats.pairing.schedule import MOST_EACH, fair_count
-from enginetour.formats.pairing.standings import Counts
 from enginetour.model.errors import did_you_mean
 from enginetour.model.game import Entrant, Event, Note, Pairing, StandingsRow
 from enginetour.model.plugins import Registry
@@ -34,6 +33,10 @@ class FormatState:
 
 
 S = TypeVar("S", bound=FormatState)
+
+
+Counts = Mapping[tuple[str, str], tuple[int, int, int]]
+"""White's wins, draws and losses by (White, Black)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from enginetour.formats.base import Format, Rest
-from enginetour.formats.pairing.standings import Counts
+from enginetour.formats.base import Counts, Format, Rest
 from enginetour.formats.simulation import DavidsonModel, Population, SimulationModel, play_on
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant, Pairing, StandingsRow

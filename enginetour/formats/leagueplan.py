@@ -14,10 +14,9 @@ from itertools import chain
 from statistics import fmean
 from typing import Any, cast
 
-from enginetour.formats.base import Format
+from enginetour.formats.base import Counts, Format
 from enginetour.formats.forecast import FixedRest
 from enginetour.formats.league import Rules, Season, SeasonResult, first_season, next_season, playoff_pairs
-from enginetour.formats.pairing.standings import Counts
 from enginetour.formats.simulation import Population, play_on
 from enginetour.model.game import RESULTS, Entrant
 

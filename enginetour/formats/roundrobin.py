@@ -18,6 +18,7 @@ from pydantic import Field as Setting
 
 from enginetour.formats.base import (
     BY_RATING,
+    Counts,
     Format,
     FormatState,
     RatingHandicap,
@@ -43,7 +44,7 @@ from enginetour.formats.pairing.schedule import (
     slide,
     window_size,
 )
-from enginetour.formats.pairing.standings import Codes, Counts, Grid, Scored, table, total, with_game, with_results
+from enginetour.formats.pairing.standings import Codes, Grid, Scored, table, total, with_game, with_results
 from enginetour.formats.pairing.tiebreaks import PlacementTerms
 from enginetour.model.errors import InputRefused, did_you_mean
 from enginetour.model.game import (

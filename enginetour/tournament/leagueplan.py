@@ -12,9 +12,8 @@ from math import inf
 from statistics import fmean, median
 from typing import Any
 
-from enginetour.formats.base import Format, make_format, options_model
+from enginetour.formats.base import Counts, Format, make_format, options_model
 from enginetour.formats.leagueplan import LeagueModel, SimulatedLeague
-from enginetour.formats.pairing.standings import Counts
 from enginetour.formats.simulation import Population, SimulationModel, middle_80, population_of
 from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant

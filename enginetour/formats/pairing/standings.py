@@ -27,9 +27,6 @@ from enginetour.model.game import Outcome, StandingsRow
 _K = TypeVar("_K", str, int)
 _C = TypeVar("_C")  # content of a cell
 
-Counts = Mapping[tuple[str, str], tuple[int, int, int]]
-"""White's wins, draws and losses by (White, Black)."""
-
 Grid = Map[str, Map[str, Tally]]  # a `Cross` that can be updated quickly
 _DEFAULT_CODES = ("SB", "DE", "WIN")
 _SIGNS = "0=1"
@@ -62,8 +59,8 @@ def with_game(grid: Grid, game: Scored, sign: int = 1) -> Grid:
     return grid
 
 
-def with_results(grid: Cross, results: Counts) -> dict[str, dict[str, Tally]]:
-    """Return the rows of a grid that the results of several games change."""
+def with_results(grid: Cross, results: Mapping[tuple[str, str], tuple[int, int, int]]) -> dict[str, dict[str, Tally]]:
+    """Return the rows of a grid that several games change: White's wins, draws and losses by (White, Black)."""
     nothing: dict[str, Tally] = {}
     # A view is faster than the keys of a `Map`.
     rows = {name: dict(grid.get(name, nothing).items()) for name in set(chain.from_iterable(results))}
