@@ -21,6 +21,18 @@ from typing import Any, Literal
 
 from enginetour.engines.strays import MOST_PROCESSES, children, process_tree, read_proc
 
+# Open files of a run: 22 with two slots, 4 of them per slot; a slot uses 23 while an engine starts, and one more for
+# the name of its processor (measured).
+FILES, SLOT_FILES = 32, 4
+
+
+def most_files() -> int | None:
+    """Return the limit of open files of this process, or None without a limit."""
+    import resource  # imported here: other systems than Linux do not have it
+
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if most == resource.RLIM_INFINITY else most
+
 
 @cache
 def processor_name() -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import enginetour
 from enginetour.engines import strays
-from enginetour.engines.machine import CPUS, Cores, set_affinity
+from enginetour.engines.machine import CPUS, FILES, Cores, most_files, set_affinity
 from enginetour.engines.pipes import STDERR_CAP, ByteRing, Doorbell, Outbox, last_lines
 from enginetour.engines.process import block_ending_signals, describe_status
 from enginetour.engines.sandbox import (
@@ -547,10 +547,11 @@ class LocalExecutor:
 def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalExecutor:
     """Return an executor that probes a few engines at a time. Sandboxes hide the directory `hidden`.
 
-    The caller must close it. If `start` is true, the first slot starts now and loads while the caller continues.
+    The caller must close it. If `start` is true, the first slot starts now and loads while the caller continues, unless
+    the limit of open files is too low for a run: then the caller needs them to report it.
     """
     executor = LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, SlotSettings(hidden=hidden))
-    if start:
+    if start and ((most := most_files()) is None or most >= FILES):
         executor.start()
     return executor
 

@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enginetour.engines.enginefile import EngineEntry
-from enginetour.engines.machine import Cores, SpeedSetting, allowed_processors, find_cores
+from enginetour.engines.machine import (
+    FILES,
+    SLOT_FILES,
+    Cores,
+    SpeedSetting,
+    allowed_processors,
+    find_cores,
+    most_files,
+)
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.base import SYSTEMS, Format
 from enginetour.model import task
@@ -503,10 +511,6 @@ def _doubts(plan: Plan, errors: Errors) -> tuple[str, ...]:
 
 # Processors (concurrent games, threads, pondering) and open files that concurrent games need.
 
-# Open files of a run: 22 with two slots, 4 of them per slot; a slot uses 23 while an engine starts, and one more for
-# the name of its processor (measured).
-FILES, _SLOT_FILES = 32, 4
-
 
 def processors_wanted(sides: Iterable[Side], slots: int) -> int:
     """Return how many processors concurrent games of the pair with the most threads need.
@@ -574,11 +578,8 @@ def silent_ponderers(side: Side, declared: Iterable[DeclaredOption]) -> Iterator
 
 
 def _few_files(slots: int) -> tuple[int, int] | None:
-    import resource  # imported here: other systems than Linux do not have it
-
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = FILES + _SLOT_FILES * slots
-    return (most, needed) if most != resource.RLIM_INFINITY and most < needed else None
+    most, needed = most_files(), FILES + SLOT_FILES * slots
+    return None if most is None or most >= needed else (most, needed)
 
 
 def refuse_few_files(slots: int) -> None:
