@@ -48,7 +48,8 @@ class _Talk:
     def turn(self, now: int) -> None:
         """Send the script all messages that were read. Then send it None after a timeout, or raise a crash in it.
 
-        `now` is a time before the last look for output (CLOCK_MONOTONIC, ns): output that came in time still counts.
+        `now` is the time right after the wait for output (CLOCK_MONOTONIC, ns). A later time would be wrong, because
+        output may have arrived since then.
         """
         engine = self.engine
         self._hear()

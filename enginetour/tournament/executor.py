@@ -548,7 +548,7 @@ def probe_executor(hidden: Path | None = None, *, start: bool = False) -> LocalE
     """Return an executor that probes a few engines at a time. Sandboxes hide the directory `hidden`.
 
     The caller must close it. If `start` is true, the first slot starts now and loads while the caller continues, unless
-    the limit of open files is too low for a run: then the caller needs them to report it.
+    the limit of open files is too low for a run: the caller needs these files until it reports the limit.
     """
     executor = LocalExecutor(min(START_PARALLEL, os.cpu_count() or 1), report_wait, SlotSettings(hidden=hidden))
     if start and ((most := most_files()) is None or most >= FILES):

@@ -577,15 +577,10 @@ def silent_ponderers(side: Side, declared: Iterable[DeclaredOption]) -> Iterator
         yield f"{spec.name} does not ponder, because it does not declare the option Ponder"
 
 
-def _few_files(slots: int) -> tuple[int, int] | None:
-    most, needed = most_files(), FILES + SLOT_FILES * slots
-    return None if most is None or most >= needed else (most, needed)
-
-
 def refuse_few_files(slots: int) -> None:
     """Raise UsageRefused if the limit of open files is too low for the games, before anything starts."""
-    if (few := _few_files(slots)) is not None:
-        most, needed = few
+    most, needed = most_files(), FILES + SLOT_FILES * slots
+    if most is not None and most < needed:
         what = f"{format_count(slots, 'concurrent game')} need {needed} open files, but the limit is {most}"
         raise UsageRefused(what, place="ulimit -n", step="run ulimit -n 1024")
 

@@ -23,7 +23,7 @@ from enginetour.referee import clock as module
 from enginetour.referee import relay, talk, waits
 from enginetour.referee.clock import MS, Clock, Interruptions
 from enginetour.referee.record import Record
-from tests.support.engines import BOTH, Protocol, game, scripted, sound
+from tests.support.engines import BOTH, OVERSLEPT_NS, Protocol, game, scripted, sound
 from tests.support.tournaments import Forked, audit, left_running, quick, read
 
 # One side's clock: what is charged, what is late, what is sent to engines.
@@ -150,9 +150,6 @@ def test_what_is_counted() -> None:
 
 def words(halts: Interruptions) -> str:
     return halts.reason
-
-
-OVERSLEPT_NS = module.OVERSLEPT_NS  # that of a run, which is longer in other tests
 
 
 def test_a_referee_that_overslept_knows_it(monkeypatch: pytest.MonkeyPatch) -> None:

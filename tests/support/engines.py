@@ -43,6 +43,7 @@ from enginetour.testing import scripted_engine
 Protocol = Literal["uci", "cecp"]
 BOTH = pytest.mark.parametrize("protocol", ["uci", "cecp"])
 SHUFFLE = ("g1f3", "g8f6", "f3g1", "f6g8")  # knights move back and forth
+OVERSLEPT_NS = clock.OVERSLEPT_NS  # of a run; in most tests it is longer, because the machine may be busy
 LONG = "60"  # enough time for every test, even on a busy machine
 
 

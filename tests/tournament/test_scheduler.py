@@ -1069,7 +1069,7 @@ def limited(kind: int, most: int) -> None:
 
 
 def few_files(most: int) -> None:
-    """Limit the open files; a shell passes on only 0 to 2, but the fork server of the tests may have many."""
+    """Limit the number of open files, without the descriptors of the fork server, which a shell does not pass on."""
     os.closerange(3, 1 << 16)
     limited(resource.RLIMIT_NOFILE, most)
 

@@ -94,7 +94,8 @@ def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_
     Each code separates the entrants that are tied on all values before it. Entrants that are tied on all codes share a
     rank and keep the order of `names`. The units of the values are listed in `tiebreaks`.
     """
-    tallies = {name: _among(row, frozenset(names)) for name in names if (row := tallies.get(name)) is not None}
+    among = frozenset(names)
+    tallies = {name: _among(row, among) for name in names if (row := tallies.get(name)) is not None}
     sums = {name: total(tallies, name) for name in names}
     scores = {name: tally.half_points for name, tally in sums.items()}
     keys: dict[str, tuple[int, ...]] = {name: (scores[name],) for name in names}
