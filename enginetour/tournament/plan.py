@@ -581,7 +581,8 @@ def refuse_few_files(slots: int) -> None:
     """Raise UsageRefused if the limit of open files is too low for the games, before anything starts."""
     most, needed = most_files(), FILES + SLOT_FILES * slots
     if most is not None and most < needed:
-        what = f"{format_count(slots, 'concurrent game')} need {needed} open files, but the limit is {most}"
+        need = f"{format_count(slots, 'concurrent game')} need{'s' * (slots == 1)}"
+        what = f"{need} {needed} open files, but the limit is {most}"
         raise UsageRefused(what, place="ulimit -n", step="run ulimit -n 1024")
 
 

@@ -1112,6 +1112,10 @@ def test_too_few_descriptors(workspace: Path, most: int) -> None:
     what = f"2 concurrent games need 40 open files, but the limit is {most}"
     assert told == f"enginetour: ulimit -n: {what}. Hint: run ulimit -n 1024.\n"
     assert list((workspace / "results").iterdir()) == []
+    words[-2] = "1"
+    _, _, told = Forked(workspace, words, workspace / "errors", partial(few_files, 35)).ended()
+    assert "1 concurrent game needs 36 open files, but the limit is 35" in told
+    words[-2] = "2"
     code, _, told = Forked(workspace, words, workspace / "errors", partial(few_files, 40)).ended()
     assert code == 0, told
     assert audit(workspace) == 6
