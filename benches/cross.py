@@ -8,9 +8,11 @@ chosen   `system = "adaptive"` with `goal = { divisions = [...], error = ... }` 
          as many encounters are open as with `[league.cross] error` and `--slots` concurrent games
 fixed    the last three of a division and the first three of the next one, by their ratings after the games in the
          divisions, play rounds of nine game pairs, the same number at each boundary of two divisions, as with
-         `[league.cross] engines = 3`; the number is the smallest one that reaches the goal, at most `--most`, though a
-         user would have to know it in advance
-alone    the games of the fixed scheme without those that a boundary played after its own error was small enough
+         `[league.cross] engines = 3`; the number is the smallest one that reaches the goal in this league, at most
+         `--most`, though a user would have to know it in advance
+95%      the fixed scheme with the same number of rounds in every league, as it stands in a league file: the smallest
+         one that reaches the goal in 95 % of the leagues
+100%     the same, in all leagues, as the chosen games do
 
 least    fewer games than any choice can expect to need: a lower bound for designs that know the true strengths and may
          have fractions of games, if all games have their expected information
@@ -48,6 +50,7 @@ from enginetour.ratings.priors import PRIOR_SD
 WHITE = 20.0  # White's advantage in Elo, the default of `SimulationModel`
 BRIDGE = 3  # engines of each division in the fixed scheme
 SAMPLES = 1000  # of the bootstrap
+SHARES = (0.95, 1.0)  # of the leagues in which a number of rounds in the file reaches the goal
 STEPS, CLOSE = 1000, 2e-3  # most steps towards the optimal design; the difference that ends them, as a part of 1
 
 
@@ -69,10 +72,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Games of a scheme, and "alone"; whether it reached the goal, and whether each boundary's interval is true."""
+    """Games of a scheme, whether it reached the goal, and whether each boundary's interval is true."""
 
     games: int
-    alone: int
     reached: bool
     true: tuple[bool, ...]
 
@@ -113,11 +115,11 @@ class League:
             own[place] = 1 / len(place)
         return shares[:-1] - shares[1:]
 
-    def outcome(self, games: int, alone: int, known: Posterior) -> Outcome:
+    def outcome(self, games: int, known: Posterior) -> Outcome:
         """Return the figures of a scheme at its end."""
         off, variances = self.ways @ (known.mode - self.strength), ((self.ways @ known.covariance) * self.ways).sum(1)
         true = tuple((np.abs(off) <= NORMAL_95 * variances**0.5).tolist())
-        return Outcome(games, alone, bool(progress(known, self.goal).done), true)
+        return Outcome(games, bool(progress(known, self.goal).done), true)
 
 
 def chosen(league: League, setting: Setting) -> Outcome:
@@ -135,19 +137,17 @@ def chosen(league: League, setting: Setting) -> Outcome:
         state = format_.step(state, GameFinished(offers[0], league.population.outcome(offers[0])))
         games += 1
     counts = state.tallies.counts
-    return league.outcome(games, games, league.rated(counts))
+    return league.outcome(games, league.rated(counts))
 
 
 def fixed(league: League, setting: Setting) -> Outcome:
     """Play three engines from above against three from below at each boundary, in rounds."""
-    counts, games, alone = np.zeros_like(league.known), 0, 0
+    counts, games = np.zeros_like(league.known), 0
     known = league.rated(counts)
     order = [own[np.argsort(-known.mode[own], kind="stable")] for own in league.places]
     boundaries = [(upper[-BRIDGE:], lower[:BRIDGE]) for upper, lower in pairwise(order)]
     for number in range(1, setting.most + 1):
-        doubt = progress(known, league.goal).doubt
-        late = sum(bool(doubt[above[0], below[0]]) for above, below in boundaries)
-        if not late:
+        if progress(known, league.goal).done:
             break
         for above, below in boundaries:
             for one, other in product(above, below):
@@ -155,9 +155,8 @@ def fixed(league: League, setting: Setting) -> Outcome:
                     pairing = Pairing(league.names[white], league.names[black], number, leg, 1, 1)
                     counts[white, black, RESULTS.index(league.population.outcome(pairing))] += 1
         games += 2 * BRIDGE**2 * len(boundaries)
-        alone += 2 * BRIDGE**2 * late
         known = league.rated(counts, known)
-    return league.outcome(games, alone, known)
+    return league.outcome(games, known)
 
 
 def least(league: League, setting: Setting) -> float:
@@ -195,11 +194,16 @@ def play(setting: Setting, number: int) -> tuple[Outcome, Outcome, float]:
     return chosen(league, setting), fixed(league, setting), least(league, setting)
 
 
+def _number(games: Vector, share: float | None) -> Vector:
+    """Return the number of games with which this share of the leagues (last axis) reaches the goal; None: the mean."""
+    return np.asarray(games.mean(axis=-1) if share is None else np.quantile(games, share, axis=-1, method="higher"))
+
+
 def line(setting: Setting, played: Sequence[tuple[Outcome, Outcome, float]]) -> str:
     """Return the figures of one kind of league."""
-    own, other, alone, fewest = (
+    own, other, fewest = (
         np.array([float(games) for games in each])
-        for each in zip(*((one.games, two.games, two.alone, few) for one, two, few in played), strict=True)
+        for each in zip(*((one.games, two.games, few) for one, two, few in played), strict=True)
     )
     dice = np.random.default_rng(setting.seed)
     samples = dice.integers(0, len(own), (SAMPLES, len(own)))
@@ -207,8 +211,9 @@ def line(setting: Setting, played: Sequence[tuple[Outcome, Outcome, float]]) -> 
     less, more = ("<", ">") if reached < 1 else (" ", " ")
     text = f"{setting.divisions}x{setting.size:<4}{setting.rounds:>8}{setting.error:>6g}{own.mean():>9.0f}"
     text += f"{more:>3}{other.mean():<10.0f}{reached:>7.0%}"
-    for ours, theirs in ((own, other), (own, alone), (fewest, other)):
-        ratio, error = ours.mean() / theirs.mean(), (ours[samples].mean(axis=1) / theirs[samples].mean(axis=1)).std()
+    for ours, share in ((own, None), *((own, share) for share in SHARES), (fewest, None)):
+        ratio = ours.mean() / _number(other, share)
+        error = (ours[samples].mean(axis=1) / _number(other[samples], share)).std()
         text += f"{less:>4}{ratio:.3f} ±{error:.3f}"
     for outcomes in ([one for one, _, _ in played], [two for _, two, _ in played]):
         true = np.array([outcome.true for outcome in outcomes])
@@ -221,8 +226,9 @@ def table(given: argparse.Namespace) -> Iterator[str]:
     world = f"{given.draws:.0%} draws between equals, spread {given.spread:g}, noise {given.noise:g} Elo"
     yield f"{given.leagues} leagues, {world}"
     yield (
-        f"{'league':<6}{'rounds':>8}{'error':>6}{'chosen':>9}{'fixed':>8}{'':<5}{'done':>7}{'ratio':>9}{'':<7}{'alone':>9}{'':<7}{'least':>9}{'':<7}"
-        f"{'true':>8}{'all':>8}{'true':>8}{'all':>8}"
+        f"{'league':<6}{'rounds':>8}{'error':>6}{'chosen':>9}{'fixed':>8}{'':<5}{'done':>7}"
+        + "".join(f"{name:>9}{'':<7}" for name in ("ratio", *(f"{share:.0%}" for share in SHARES), "least"))
+        + f"{'true':>8}{'all':>8}{'true':>8}{'all':>8}"
     )
     with ProcessPoolExecutor(given.jobs) as pool:
         for (divisions, size), rounds, error in product(given.league, given.rounds, given.error):
