@@ -139,9 +139,9 @@ class SeasonResult:
 
     Attributes:
         tables: final table of each division, best first, with the engines that took a place during the season and
-            without those that left it.
+            without those that left the division.
         playoffs: for each border, the playoff matches as (upper engine, lower engine, whether the lower engine won).
-        left: engines that left the season, with the reason.
+        left: engines that left a tournament of the season, and with it the league, with the reason.
     """
 
     tables: tuple[tuple[str, ...], ...]
@@ -226,7 +226,7 @@ def next_season(
         rules: the rules of the new season. Divisions may be added after the last one, and the last ones removed.
         season: the season that has ended.
         result: its results.
-        engines: engines that the league has now, in the order in which new ones enter.
+        engines: engines that the file has now, in the order in which new ones enter.
         before: the rules of the season that has ended, which decide who moves up and down. Default: `rules`.
         versions: new engines that take the places of their predecessors, and those predecessors.
         ratings: prior ratings, for new engines that enter by rating.
@@ -240,6 +240,7 @@ def next_season(
             what = f"{name} was division {place + 1} and is now division {rules.names.index(name) + 1}"
             raise ValueError(f"{what}. Hint: restore the order of the divisions")
     known = _known(season, result)
+    engines = [name for name in engines if name not in result.left]
     present = {*season.waiting, *(name for table in result.tables for name in table)}  # a place can be inherited
     heirs = {old: new for new, old in versions.items() if old in present and new in engines and new not in known}
     return _Succession(rules, before, season, result, engines, heirs, ratings).season()
@@ -288,19 +289,26 @@ class _Succession:
         places = zip(self.before.names, self.rules.names, (*season.divisions, *added), played, strict=True)
         for title, following, division, table in places:
             for name in division:
-                if name in result.left:
+                if name in result.left and name not in table:
                     self.moves[name] = Move(name, "leaves", title, "", result.left[name])
-            self._note_changes(title, following, table, heirs, engines)
-        self._note_changes("", "", waiting, heirs, engines)
+            self._note_changes(title, following, table, heirs, engines, result.left)
+        self._note_changes("", "", waiting, heirs, engines, result.left)
 
     def _note_changes(
-        self, title: str, following: str, names: Sequence[str], heirs: Mapping[str, str], engines: Sequence[str]
+        self,
+        title: str,
+        following: str,
+        names: Sequence[str],
+        heirs: Mapping[str, str],
+        engines: Sequence[str],
+        left: Mapping[str, str],
     ) -> None:
         for name in names:
             if name in heirs:
                 self.moves[heirs[name]] = Move(heirs[name], "version", title, following, f"new version of {name}")
             elif name not in engines:
-                self.moves[name] = Move(name, "leaves", title, "", "it is not an entrant of the league any more")
+                why = left.get(name, "it is not an entrant of the league any more")
+                self.moves[name] = Move(name, "leaves", title, "", why)
 
     def season(self) -> Season:
         """Return the new season."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -133,6 +133,7 @@ def _season(row: Any) -> StoredSeason:
 # The results of a season.
 
 Kind = Literal["qualifier", "division", "cross", "playoff"]
+QUALIFIER, CROSS = "Qualifier", "Cross"  # labels of their tournaments
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +238,19 @@ class Stage:
         return points[lower] > points[upper]
 
 
+def _playoff_labels(rules: Rules, border: int) -> list[str]:
+    count = rules.playoff[border]
+    return [f"Playoff {rules.names[border]}{f' {number}' if count > 1 else ''}" for number in range(1, count + 1)]
+
+
+def begun_tournaments(store: Store, stored: StoredSeason) -> Iterator[TournamentLog]:
+    """Yield the tournaments of a season that have begun, without a look at their games."""
+    playoffs = (label for border in range(len(stored.rules.playoff)) for label in _playoff_labels(stored.rules, border))
+    for label in (QUALIFIER, *stored.rules.names, CROSS, *playoffs):
+        if store.has(title := stage_name(stored.league, stored.number, label)):
+            yield store.tournament(title)
+
+
 class SeasonBook:
     """A stored season with the results of its tournaments, which `read` returns."""
 
@@ -267,7 +281,7 @@ class SeasonBook:
     def qualifier(self) -> Stage | None:
         """The qualifier, if the season has one."""
         names = self.stored.season.qualifier
-        return self._stage("qualifier", "Qualifier", 0, names) if names else None
+        return self._stage("qualifier", QUALIFIER, 0, names) if names else None
 
     @cached_property
     def season(self) -> Season:
@@ -307,7 +321,7 @@ class SeasonBook:
             return None
         if self.are_divisions_finished and sum(map(bool, self.tables)) < 2:
             return None
-        return self._stage("cross", "Cross", 0, ())
+        return self._stage("cross", CROSS, 0, ())
 
     @cached_property
     def playoffs(self) -> tuple[Stage, ...]:
@@ -317,8 +331,7 @@ class SeasonBook:
             pairs: Sequence[tuple[str, ...]] = ((),) * count
             if self.are_divisions_finished:
                 pairs = playoff_pairs(self.rules, self.tables, border)
-            for number in range(1, count + 1):
-                label = f"Playoff {self.rules.names[border]}{f' {number}' if count > 1 else ''}"
+            for number, label in enumerate(_playoff_labels(self.rules, border), 1):
                 pair = pairs[number - 1] if number <= len(pairs) else ()
                 stage = self._stage("playoff", label, border, tuple(reversed(pair)))
                 if number <= len(pairs) or stage.log is not None:
@@ -360,7 +373,7 @@ class SeasonBook:
         for stage in self.playoffs:
             lower, upper = stage.entrants
             matches.setdefault(stage.number, []).append((upper, lower, stage.lower_won()))
-        left_with = {name: why or "withdrawn" for stage in self.divisions for name, why in stage.departures.items()}
+        left_with = {name: why or "withdrawn" for stage in self.stages() for name, why in stage.departures.items()}
         return SeasonResult(self.tables, matches, left_with)
 
     def division_results(self) -> dict[tuple[str, str], tuple[int, int, int]]:

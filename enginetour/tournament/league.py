@@ -21,8 +21,15 @@ from enginetour.formats.league import Move, Season, first_season, next_season
 from enginetour.model.errors import InputRefused, UsageRefused, suggest
 from enginetour.reports.progress import format_clock
 from enginetour.store.address import Address, results_of, workspace_of
-from enginetour.store.names import stage_name
-from enginetour.store.seasons import SeasonBook, Stage, newest_season, seasons_of, write_season
+from enginetour.store.seasons import (
+    QUALIFIER,
+    SeasonBook,
+    Stage,
+    begun_tournaments,
+    newest_season,
+    seasons_of,
+    write_season,
+)
 from enginetour.store.tournaments import Store, existing_store
 from enginetour.tournament.api import Run, Tournament
 from enginetour.tournament.config.league import League, StagePlan, load_league
@@ -119,7 +126,7 @@ def _plans(league: League, database: Address, number: int, season: Season) -> li
         if not season.open[place]:
             plans.append(plan)
     if season.qualifier:
-        stage = StagePlan("qualifier", "Qualifier", 0, season.qualifier, league.section.qualifier.format)
+        stage = StagePlan("qualifier", QUALIFIER, 0, season.qualifier, league.section.qualifier.format)
         plans.append(prepare(league.config(number, stage), database))
     return plans
 
@@ -216,15 +223,13 @@ def _next(league: League, book: SeasonBook) -> Season:
 
 
 def _used(store: Store, league: str) -> tuple[set[str], set[str]]:
-    """Return all engines of the seasons so far, and those of them that left a division during a season."""
+    """Return all engines of the seasons so far, and those of them that left a tournament of a season."""
     names, left = set[str](), set[str]()
     for stored in seasons_of(store, league):
         names |= {*stored.season.engines}
-        for label in stored.rules.names:
-            if store.has(title := stage_name(league, stored.number, label)):
-                log = store.tournament(title)
-                names |= log.specs.keys()
-                left |= log.gone
+        for log in begun_tournaments(store, stored):
+            names |= log.specs.keys()
+            left |= log.gone
     return names, left
 
 

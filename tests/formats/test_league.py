@@ -49,7 +49,10 @@ class Played:
     engines: list[str]
 
     def result(self, draw: Callable[..., Any], names: count[int]) -> SeasonResult:
-        """Return random tables; some engines leave, and a reserve takes some of their places."""
+        """Return random tables; some engines leave, and a reserve takes some of their places.
+
+        Others leave in matches after the divisions have ended, and are still in the table.
+        """
         season, left, tables = self.season, dict[str, str](), list[tuple[str, ...]]()
         for division in season.divisions:
             table = list(draw(st.permutations(division)))
@@ -58,6 +61,8 @@ class Played:
                 if draw(st.booleans()):
                     table.insert(0, f"reserve{next(names)}")
                     self.engines.append(table[0])
+            if len(table) > 2 and draw(st.booleans()):
+                left[draw(st.sampled_from(table))] = "2 stalls"
             tables.append(tuple(table))
         playoffs = {
             border: [(*pair, draw(st.booleans())) for pair in playoff_pairs(self.rules, tables, border)]
@@ -143,8 +148,9 @@ def _check_moves(
                 assert where_now[name] <= tier
             if zone == "relegation" and name in where_now:
                 assert where_now[name] >= tier
-    assert {move.engine for move in made.moves if move.kind == "leaves"} >= set(result.left) & {
-        name for division in before.divisions for name in division
+    leaving = set(result.left) & {name for division in before.divisions for name in division} - set(old_of.values())
+    assert {(move.engine, move.why) for move in made.moves if move.kind == "leaves"} >= {
+        (name, result.left[name]) for name in leaving
     }
 
 

@@ -228,6 +228,24 @@ def test_a_failing_engine_is_replaced_once(tmp_path: Path) -> None:
         tour(tmp_path, "run", "league.toml")
 
 
+def test_an_engine_that_leaves_a_match_between_divisions_leaves_the_league(tmp_path: Path) -> None:
+    """Its place in the table stays until the season has ended; then it is free, and the engine does not come back."""
+    league(tmp_path, "cross = { engines = 1 }")
+    tour(tmp_path, "run", "league.toml", "--max-games", "10", expect=8)
+    book = book_of(tmp_path)
+    assert book.cross is not None
+    assert book.cross.log is not None
+    (name,) = {one.name for one in book.cross.log.entrants} & {*book.tables[0]}
+    tour(tmp_path, "withdraw", name, "-t", "Mini S1 Cross", "--why", "it stalls")
+    tour(tmp_path, "run", "league.toml")
+    assert book_of(tmp_path).tables == book.tables
+    assert re.search(rf"{name} +leaves +Premier +it stalls", tour(tmp_path, "season", "next", "league.toml").stdout)
+    for _ in range(2):
+        assert name not in book_of(tmp_path).season.engines
+        tour(tmp_path, "run", "league.toml")
+        tour(tmp_path, "season", "next", "league.toml")
+
+
 @pytest.mark.parametrize(
     ("rules", "divisions", "names", "line"),
     [
