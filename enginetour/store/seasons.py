@@ -244,7 +244,7 @@ def _playoff_labels(rules: Rules, border: int) -> list[str]:
 
 
 def begun_tournaments(store: Store, stored: StoredSeason) -> Iterator[TournamentLog]:
-    """Yield the tournaments of a season that have begun, without a look at their games."""
+    """Yield the tournaments of a season that have begun, without reading their games."""
     playoffs = (label for border in range(len(stored.rules.playoff)) for label in _playoff_labels(stored.rules, border))
     for label in (QUALIFIER, *stored.rules.names, CROSS, *playoffs):
         if store.has(title := stage_name(stored.league, stored.number, label)):
