@@ -18,7 +18,7 @@ from benches.measure import Settings, a_second, against, plain
 from benches.runners import Bout, Played, Runner, missing_peers, present
 
 METERED = Path(__file__).parent / "metered.py"
-SHORTEST = 2  # games of the short match, whose CPU time is subtracted
+SHORTEST = 2  # games of the short match in each slot, whose times are subtracted
 SLOTS = (1, 2)
 QUICK = ("stockfish", "stockfish")
 CLOCKED = ("stockfish", "ethereal-chess")
@@ -33,16 +33,21 @@ def real_games(settings: Settings, program: tuple[str, ...]) -> Iterator[str]:
         return
     for slots in SLOTS:
         rate: dict[str, list[float]] = defaultdict(list)
+        play: dict[str, list[float]] = defaultdict(list)
         share: dict[str, list[float]] = defaultdict(list)
         timed: dict[str, list[float]] = defaultdict(list)
         for number in range(settings.rounds):
             for name, runner in present().items():
                 folder = settings.folder / f"real-{slots}-{number}-{name}"
-                rate[name].append(_bare(runner, folder / "bare", settings.real, slots).seconds / settings.real)
+                few, games = SHORTEST * slots, settings.real
+                short, long = (_bare(runner, folder / f"{count}", count, slots).seconds for count in (few, games))
+                rate[name].append(long / games)
+                play[name].append((long - short) / (games - few))
                 share[name].append(_share(runner, folder, settings.real, slots))
                 timed[name].append(_share(runner, folder / "timed", settings.timed, slots, CLOCKED, TC))
         yield f"stockfish at nodes=1, {slots} slot{'s' * (slots > 1)}, {settings.real} games"
-        yield from against("  games", rate, show=a_second)
+        yield from against("  games, with start and end", rate, show=a_second)
+        yield from against("  games, without start and end", play, show=a_second)
         yield from against("  own CPU per ply, database and PGN included", share)
         yield f"{' and '.join(CLOCKED)} at {TC}, {slots} slot{'s' * (slots > 1)}, {settings.timed} games"
         yield from against("  own CPU per ply, database and PGN included", timed)
