@@ -59,7 +59,6 @@ WIDE = {
 # One importer, and the separate subject that keeps them apart.
 SINGLE = {
     "enginetour.cli.changing": "a command group, loaded by its name",
-    "enginetour.cli.completion": "names for a shell, loaded for it only",
     "enginetour.cli.lists": "a command group, loaded by its name",
     "enginetour.cli.pairing": "a command group, loaded by its name",
     "enginetour.cli.rate": "a command group, loaded by its name",

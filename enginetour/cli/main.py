@@ -126,7 +126,7 @@ class _Context(click.Context):
 def _with_context(command: click.Command) -> click.Command:
     command.context_class = _Context
     if "_ENGINETOUR_COMPLETE" in os.environ:
-        from enginetour.cli.completion import complete_names  # imported here: only the completion of a shell needs it
+        from enginetour.cli.options import complete_names  # imported here: only the completion of a shell needs it
 
         complete_names(command)
     for inner in command.commands.values() if isinstance(command, click.Group) else ():

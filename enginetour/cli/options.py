@@ -1,4 +1,4 @@
-"""Options that many commands share, and the database, tournament and output file that they select."""
+"""Options that many commands share, the database, tournament and file that they select, and their completion."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ import click
 from click.shell_completion import CompletionItem
 
 from enginetour.cli.printing import echo, format_sheet, hold_view, output_form, set_form, width
-from enginetour.interop.files import is_special, refuse_valuable, replace_bytes
-from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.interop.files import bundled_directory, is_special, refuse_valuable, replace_bytes
+from enginetour.model.errors import InputRefused, TourError, UsageRefused
 from enginetour.reports.sheet import MARKUPS, PLAIN_WIDTH, Sheet, json_text
-from enginetour.store.address import Address, database_of, existing_database, parse_address, slug_of
+from enginetour.store.address import Address, database_of, existing_database, parse_address, slug_of, workspace_of
 from enginetour.store.unreadable import rows_of_others
 
 if TYPE_CHECKING:
     from enginetour.ratings.ratinglist import RatingList
     from enginetour.reports.charts.canvas import Picture
     from enginetour.store.log import TournamentLog
+    from enginetour.store.names import NameKind
     from enginetour.store.tournaments import Store
 
 
@@ -395,3 +396,60 @@ def put_picture(path: Path, picture: Picture, title: str | None = None) -> None:
     if title is not None:
         picture = with_title(picture, title)
     _write_whole(path, picture_file(picture, path), picture.title)
+
+
+# Completion of names by the shell. It prints no errors.
+
+# command and parameter -> what its value names; the other commands use "*"
+_KINDS: dict[tuple[str, str], tuple[NameKind | str, ...]] = {
+    ("*", "which"): ("tournament",),
+    ("*", "list_name"): ("list",),
+    ("*", "tournament"): ("tournament",),
+    ("withdraw", "engine"): ("entrant",),
+    ("replace", "old"): ("entrant",),
+    ("replace", "engine"): ("file",),
+    ("add", "engine"): ("file",),
+    ("match", "engine"): ("file",),
+    ("check", "engine"): ("file",),
+    ("history", "engine"): ("engine",),
+    ("history", "engines"): ("engine",),
+    **{(command, "name"): ("list",) for command in ("show", "explain", "publish", "editions", "diff", "remove")},
+}
+
+
+class _Names(click.types.StringParamType):
+    """A text whose values are names in the database, or engine files of the workspace."""
+
+    def __init__(self, kinds: tuple[str, ...]) -> None:
+        self.kinds = kinds
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names that begin with the typed characters."""
+        found: list[str] = []
+        with suppress(TourError, OSError):
+            for kind in self.kinds:
+                found += _files(incomplete) if kind == "file" else _in_database(ctx, kind, incomplete)
+        return [CompletionItem(name) for name in found]
+
+
+def _in_database(ctx: click.Context, kind: Any, start: str) -> list[str]:
+    from enginetour.store.names import names_in
+
+    database = existing_database(Path.cwd(), ctx.params.get("db"))
+    return names_in(database, kind, start) if isinstance(database, Path) else []
+
+
+def _files(start: str) -> Iterator[str]:
+    folders = (workspace_of(Path.cwd()) / "engines", bundled_directory("engines"))
+    return iter(
+        sorted({path.stem for folder in folders for path in folder.glob("*.toml") if path.stem.startswith(start)})
+    )
+
+
+def complete_names(command: click.Command) -> None:
+    """Make the parameters of a command complete names."""
+    for param in command.params:
+        name = "tournament" if "--tournament" in param.opts else param.name or ""
+        kinds = _KINDS.get((command.name or "", name)) or _KINDS.get(("*", name))
+        if kinds is not None and isinstance(param.type, click.types.StringParamType):
+            param.type = _Names(kinds)

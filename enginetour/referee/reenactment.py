@@ -17,14 +17,13 @@ import chess
 from enginetour.engines.position import Position, read_move
 from enginetour.engines.process import kill_running_engines
 from enginetour.engines.protocol import MS, OWED_NS, Engine, Setup
-from enginetour.engines.start import open_engine
 from enginetour.engines.wire import Message, MessageKind, escape_text
 from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed, Unsupported
 from enginetour.model.task import ReenactResult, ReenactTask
 from enginetour.referee.clock import Clock
 from enginetour.referee.link import Link
 from enginetour.referee.startup import Seat, end_engines, search_request, start_fault
-from enginetour.referee.talk import run_scripts, wait_for_stop
+from enginetour.referee.talk import open_engine, run_scripts, wait_for_stop
 from enginetour.referee.verdict import by_message
 
 _STOP = {"uci": b"stop", "cecp": b"?"}

@@ -11,14 +11,13 @@ from enginetour.engines.machine import load_average, peak_memory_kb
 from enginetour.engines.position import Position
 from enginetour.engines.process import end_all
 from enginetour.engines.protocol import Ask, Engine, Script, Setup
-from enginetour.engines.start import open_engines
 from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed
 from enginetour.model.game import Incident
 from enginetour.model.task import EngineSpec, Rules, Side
 from enginetour.referee.clock import MS, Clock
 from enginetour.referee.link import Link
 from enginetour.referee.quickgames import SharedProcessor
-from enginetour.referee.talk import run_scripts
+from enginetour.referee.talk import open_engines, run_scripts
 from enginetour.referee.waits import EngineWaits, ProcessorShortage
 
 MEMORY_INTERVAL_NS = 1_000 * MS  # ns between two measurements of memory; each takes only about 50 us (measured)

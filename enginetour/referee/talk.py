@@ -1,23 +1,66 @@
-"""Run the protocol dialogs of several engines in parallel: handshakes, pings, stop requests, timeouts."""
+"""Start engines by their protocols, and run the dialogs of several in parallel: handshakes, pings, timeouts."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
+from enginetour.engines.cecp import CecpEngine
 from enginetour.engines.process import NEVER_NS, SLICE_NS, EngineProcess, kill_running_engines, wait
 from enginetour.engines.protocol import DISCARD_READS, MS, Engine, Script
-from enginetour.engines.start import open_engines
+from enginetour.engines.starting import Launch
+from enginetour.engines.uci import UciEngine
 from enginetour.engines.wire import Message
-from enginetour.model.errors import EngineCrashed, EngineFault, MachineFailure
+from enginetour.model.errors import EngineCrashed, EngineFault, MachineFailure, StartFailed
 from enginetour.model.task import EngineSpec
 from enginetour.referee.link import Link
 
 _EXIT_NS = 50_000_000  # ns to wait for an exit; within 200 ms after end of file a crash is recorded (reliability 2.2)
 WAIT_REPORT_NS = 5_000_000_000  # ns; the live event "waits" gives the reason for a longer wait without a running clock
 _STATUS_NS = 1_000_000_000  # ns to wait for the status of a dead engine, which is reported late on a busy machine
+
+_T = TypeVar("_T")
+
+
+def open_engine(spec: EngineSpec, launch: Launch | None = None) -> Engine:
+    """Start an engine without its handshake, which the caller runs as a script. Raises StartFailed."""
+    return UciEngine(spec, launch) if spec.protocol == "uci" else CecpEngine(spec, launch)
+
+
+def open_engines(*specs: EngineSpec) -> list[Engine | StartFailed]:
+    """Start engines at the same time; return for each the engine, or StartFailed if it cannot start.
+
+    Raises MachineFailure if this machine cannot start processes; then all these engines have been ended.
+    """
+    opened: list[Engine | StartFailed] = []
+    waiting: deque[Launch | StartFailed] = deque()
+    try:
+        for spec in specs:
+            waiting.append(_attempt(partial(Launch, spec)))
+        for spec in specs:
+            launch = waiting.popleft()
+            opened.append(_attempt(partial(open_engine, spec, launch)) if isinstance(launch, Launch) else launch)
+    except BaseException:
+        for launch in waiting:
+            if isinstance(launch, Launch):
+                launch.drop()
+        for engine in opened:
+            if isinstance(engine, Engine):
+                engine.kill()
+        raise
+    return opened
+
+
+def _attempt(start: Callable[[], _T]) -> _T | StartFailed:
+    try:
+        return start()
+    except StartFailed as fault:
+        return fault
+
 
 _AnyScript = Generator[int, Message | None, Any]
 

@@ -17,7 +17,6 @@ from enginetour.engines.cecp_lines import Features, read_option
 from enginetour.engines.position import Position
 from enginetour.engines.process import EngineProcess
 from enginetour.engines.protocol import MOST_OPTIONS, Ask, Setup
-from enginetour.engines.start import open_engine
 from enginetour.engines.wire import LineBuffer, Message, MessageKind, SearchInfo
 from enginetour.model.errors import InexpressiblePosition, StartFailed, Unsupported
 from enginetour.model.game import Opening, Termination
@@ -25,7 +24,7 @@ from enginetour.model.task import DeclaredOption, EngineSpec, Quirks
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import Link
 from enginetour.referee.startup import EnginePool
-from enginetour.referee.talk import run_scripts
+from enginetour.referee.talk import open_engine, run_scripts
 from tests.support.engines import BOTH, Protocol, game, scripted, sound
 
 # CECP: features, lines, positions.

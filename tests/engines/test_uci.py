@@ -18,7 +18,6 @@ from enginetour.engines.cecp_lines import last_search_info
 from enginetour.engines.position import MAX_LINE, Position
 from enginetour.engines.process import running_engines
 from enginetour.engines.protocol import Ask, Setup
-from enginetour.engines.start import open_engine
 from enginetour.engines.uci import UciEngine
 from enginetour.engines.uci_lines import complete_info, go_command, plain_line, read_option
 from enginetour.engines.uci_lines import last_search_info as uci_lines_last_thought
@@ -30,7 +29,7 @@ from enginetour.model.task import DeclaredOption, EngineSpec
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import Link
 from enginetour.referee.startup import EnginePool
-from enginetour.referee.talk import run_scripts
+from enginetour.referee.talk import open_engine, run_scripts
 from tests.support.engines import Protocol, game, scripted
 from tests.support.tournaments import config, tour
 

@@ -23,7 +23,6 @@ from enginetour.engines.position import Position
 from enginetour.engines.process import Wake, running_engines
 from enginetour.engines.protocol import Engine, Script
 from enginetour.engines.registry import load, to_spec
-from enginetour.engines.start import open_engine
 from enginetour.engines.wire import LINE_CAP, SearchInfo
 from enginetour.interop.files import bundled_directory
 from enginetour.model.errors import MachineFailure
@@ -34,7 +33,7 @@ from enginetour.referee import clock, record, relay, talk, verdict, waits
 from enginetour.referee.link import Link
 from enginetour.referee.record import PlyWriter, Record, SearchClaims
 from enginetour.referee.startup import EnginePool, Seat
-from enginetour.referee.talk import describe_exit
+from enginetour.referee.talk import describe_exit, open_engine
 from enginetour.reports import pgn
 from enginetour.store.tournaments import Store
 from enginetour.testing import PLAYING

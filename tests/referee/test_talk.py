@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 
 from enginetour.engines.process import kill_running_engines, running_engines
-from enginetour.engines.start import open_engines
 from enginetour.engines.starting import Launch, StartedProcess
 from enginetour.model.errors import MachineFailure, StartFailed
 from enginetour.model.game import Game, Pairing, Termination
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.link import Link
-from enginetour.referee.talk import handshake_all
+from enginetour.referee.talk import handshake_all, open_engines
 from enginetour.tournament.executor import LocalExecutor
 from tests.support.engines import sound
 from tests.support.tournaments import LONG_S

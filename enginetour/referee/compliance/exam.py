@@ -13,7 +13,6 @@ from enginetour.engines.cecp import CecpEngine
 from enginetour.engines.position import Position, read_move
 from enginetour.engines.process import EngineProcess, wait
 from enginetour.engines.protocol import MS, POKE_NS, Ask, Engine, Setup
-from enginetour.engines.start import open_engine
 from enginetour.engines.uci_lines import plain_line
 from enginetour.engines.wire import Message, SearchInfo, escape_text
 from enginetour.model.errors import EngineCrashed, EngineFault
@@ -22,7 +21,7 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.referee.clock import Clock
 from enginetour.referee.link import Link
 from enginetour.referee.probe import search
-from enginetour.referee.talk import check_stop, describe_exit, run_scripts
+from enginetour.referee.talk import check_stop, describe_exit, open_engine, run_scripts
 
 Verdict = Literal["ok", "warn", "FAIL", "not offered"]
 _Gravity = Literal["warn", "FAIL"]
