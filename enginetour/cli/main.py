@@ -64,8 +64,8 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "add": ("Change a tournament", "changing", "add", "Add an engine to a tournament"),
     "replace": ("Change a tournament", "changing", "replace", "Replace an engine with another one"),
     "void": ("Change a tournament", "changing", "void", "Void a game"),
-    "import": ("Database", "imports", "import_", "Import games from PGN files"),
-    "imports": ("Database", "imports", "imports", "List the imports"),
+    "import": ("Database", "database", "import_", "Import games from PGN files"),
+    "imports": ("Database", "database", "imports", "List the imports"),
     "db": ("Database", "database", "db", "Check, repair, back up, copy or upgrade the database"),
 }
 
