@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from enginetour.model.game import format_fixed
-from enginetour.reports.sheet import Column, Sheet, format_whole, percent_format
+from enginetour.reports.sheet import Column, Sheet, format_whole, shared_columns
 from enginetour.store.tables import OTHER_POOL
 
 if TYPE_CHECKING:
@@ -57,21 +57,14 @@ _EDITIONS = (
     Column("note", "note", left=True, flexible=True),
 )
 _EDITION = (
-    Column("rank", "#"),
-    Column("name", "engine", left=True, flexible=True),
+    *shared_columns("rank", "name"),
     *_RATED,
     Column("difference", "change"),
-    Column("games", "games"),
-    Column("score", "score", form=percent_format(1)),
-    Column("opponents", "opp.", form=format_whole),
-    Column("draw_rate", "draws", form=percent_format(0)),
-    Column("los", "LOS", form=percent_format(0)),
-    Column("remarks", "", left=True),
+    *shared_columns("games", "score", "opponents", "draw_rate", "los", "remarks"),
 )
 _MOVES = (
     Column("rank_before", "was"),
-    Column("rank", "#"),
-    Column("name", "engine", left=True, flexible=True),
+    *shared_columns("rank", "name"),
     Column("before", "from", form=format_whole),
     Column("rating", "to", form=format_whole),
     Column("change", "change", form=_signed),
@@ -220,12 +213,7 @@ _EVENTS = (
 )
 _OPPONENTS = (
     Column("name", "opponent", left=True, flexible=True),
-    Column("games", "games"),
-    Column("wins", "W"),
-    Column("draws", "D"),
-    Column("losses", "L"),
-    Column("score", "score", form=percent_format(1)),
-    Column("rating", "rating", form=format_whole),
+    *shared_columns("games", "wins", "draws", "losses", "score", "rating"),
     Column("gap", "gap", form=format_whole),
     Column("performance", "perf.", form=format_whole),
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour.interop.toml import toml_value
 from enginetour.model.game import Game, Incident, SideRecord, Termination
-from enginetour.reports.sheet import Column, Sheet, format_yes, iso_timestamp, percent_format, safe_text
+from enginetour.reports.sheet import Column, Sheet, format_yes, iso_timestamp, percent_format, safe_text, shared_columns
 
 if TYPE_CHECKING:
     from enginetour.referee.compliance.exam import Compliance, Verdict
@@ -141,8 +141,7 @@ def _unless_0(number: float) -> str:
 
 
 _COLUMNS = (
-    Column("name", "engine", left=True, flexible=True),
-    Column("games", "games"),
+    *shared_columns("name", "games"),
     Column("moves", "moves", continues=True),
     Column("depth", "depth", continues=True, form=_short),
     Column("seldepth", "seld.", continues=True, form=_short),
@@ -254,11 +253,7 @@ _Couple = tuple[str, str]
 _PAIRING_COLUMNS = (
     Column("engine", "engine", left=True, flexible=True),
     Column("opponent", "opponent", left=True, flexible=True),
-    Column("games", "games"),
-    Column("wins", "W"),
-    Column("draws", "D"),
-    Column("losses", "L"),
-    Column("score", "score", form=percent_format(1)),
+    *shared_columns("games", "wins", "draws", "losses", "score"),
     Column("pentanomial", "Ptnml(0-2)", left=True),
 )
 _PAIRING_NOTES = ("Ptnml(0-2): numbers of game pairs in which the first engine scored 0, 1/2, 1, 3/2, 2 points",)

@@ -8,15 +8,12 @@ from typing import Any
 
 from enginetour.formats.league import Move, zones
 from enginetour.reports.progress import format_games
-from enginetour.reports.sheet import Column, Sheet, format_halves
+from enginetour.reports.sheet import Column, Sheet, shared_columns
 from enginetour.store.seasons import SeasonBook, Stage, StoredSeason
 
 _COLUMNS = (
     Column("division", "division", left=True),
-    Column("rank", "#"),
-    Column("name", "engine", left=True, flexible=True),
-    Column("points", "points", form=format_halves),
-    Column("games", "games"),
+    *shared_columns("rank", "name", "points", "games"),
     Column("zone", "zone", left=True),
 )
 

@@ -20,7 +20,7 @@ from enginetour.reports import sprt
 from enginetour.reports.forecast import forecast_lines
 from enginetour.reports.games import format_endings
 from enginetour.reports.pgn import clamp_score, format_score, is_mate_score, move_number
-from enginetour.reports.sheet import Column, Sheet, format_duration, format_points, safe_text
+from enginetour.reports.sheet import Column, Sheet, format_duration, format_points, safe_text, shared_columns
 
 if TYPE_CHECKING:
     from enginetour.store.games import TournamentReader
@@ -396,13 +396,11 @@ def _between(picture: Progress) -> str:
 def live_table(picture: Progress, room: int = _MOST_SHOWN) -> Sheet:
     """Return the live table with at most `room` rows: score, rating with error, status and incidents."""
     columns = (
-        Column("rank", "#"),
-        Column("name", "engine", left=True, flexible=True),
+        *shared_columns("rank", "name"),
         Column("score", "score"),
         *([Column("unplayed", "byes")] if any(line.unplayed for line in picture.placed) else []),
         Column("elo", "Elo"),
-        Column("plus", "+"),
-        Column("minus", "-"),
+        *shared_columns("plus", "minus"),
         Column("status", "", left=True),
         Column("incidents", "inc.", left=True),
     )

@@ -34,6 +34,7 @@ from enginetour.reports.sheet import (
     format_whole,
     percent_format,
     safe_text,
+    shared_columns,
     shorten_middle,
     wrap_sentence,
 )
@@ -65,7 +66,7 @@ def likelihood_sheet(
     if "remarks" not in chosen:  # no column for the footnote numbers, so the notes name the engines
         legend = list(remark_notes(found))
     footnotes = (*legend, *unrated_notes(found), *found.caption, list_footer(found, confidence), *notes)
-    return Sheet(title, tuple(COLUMNS[key] for key in chosen), rows, shown, footnotes)
+    return Sheet(title, shared_columns(*chosen), rows, shown, footnotes)
 
 
 def fitting_columns(found: RatingList, room: int) -> tuple[str, ...]:
@@ -109,8 +110,7 @@ def incremental_sheet(title: str, known: Mapping[str, tuple[float, int]]) -> She
     """Return the ratings of an incremental system, best first."""
     ordered = sorted(known.items(), key=lambda item: (-item[1][0], item[0]))
     columns = (
-        Column("rank", "#"),
-        Column("name", "engine", left=True, flexible=True),
+        *shared_columns("rank", "name"),
         Column("rating", "rating", form=lambda rating: format_fixed(rating, 1)),
         Column("games", "games"),
     )
@@ -421,11 +421,7 @@ _Opponents = Mapping[str, Sequence[OpponentRecord]]
 
 _COLUMNS = (
     Column("opponent", "against", left=True, flexible=True),
-    Column("games", "games"),
-    Column("wins", "W"),
-    Column("draws", "D"),
-    Column("losses", "L"),
-    Column("score", "score", form=percent_format(1)),
+    *shared_columns("games", "wins", "draws", "losses", "score"),
     Column("expected", "exp.", form=percent_format(1)),
     Column("gap", "gap", form=lambda gap: "" if gap is None else f"{round(gap):+d}"),
     Column("gap_error", "±", form=format_error),

@@ -398,6 +398,13 @@ COLUMNS = {
         Column("remarks", "", left=True),
     )
 }
+
+
+def shared_columns(*keys: str) -> tuple[Column, ...]:
+    """Return the columns with these keys, which many tables have."""
+    return tuple(COLUMNS[key] for key in keys)
+
+
 COLUMN_KEYS = tuple(COLUMNS)
 NARROW_COLUMNS = ("rank", "name", "rating", "plus", "minus", "games", "score", "remarks")
 DEFAULT_COLUMNS = (*NARROW_COLUMNS[:7], "opponents", "draw_rate", "los", "remarks")
