@@ -16,6 +16,7 @@ from enginetour.cli.options import (
     PATH,
     TournamentChoice,
     count_option,
+    refuse_output,
     tournament_argument,
     tournament_options,
 )
@@ -29,7 +30,7 @@ from enginetour.cli.printing import (
     refuse_tables,
     width,
 )
-from enginetour.interop.files import refuse_valuable, replace_file
+from enginetour.interop.files import replace_file
 from enginetour.model.errors import (
     EngineRefused,
     StoreRefused,
@@ -246,10 +247,7 @@ def export(kind: str, chosen: TournamentChoice, output: Path | None, comments: s
             whole["decisions"] = [note.text for _, note in log.notes()]
             chunks = [json_text(whole), "\n"]
         if output is not None:
-            if output.is_dir() or not output.absolute().parent.is_dir():
-                what = f"must be a file in an existing directory (found {output})"
-                raise UsageRefused(what, place="--output", step="choose another file")
-            refuse_valuable(output, "--output")
+            refuse_output(output)
             digest = sha256()
             replace_file(output, _digested(chunks, digest))
             suffix = f", SHA-256 {digest.hexdigest()}" if kind in ("pgn", "epd") else ""

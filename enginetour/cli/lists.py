@@ -26,12 +26,12 @@ from enginetour.cli.options import (
     PATH,
     ListOutput,
     TournamentChoice,
+    announce_config,
     count_option,
     database_option,
     list_output,
     open_store,
     output_option,
-    quote_command,
     refuse_group_options,
     size_of,
     tournament_options,
@@ -250,10 +250,7 @@ def next_games(
 
         again = f"{listed(changed)} differ from the versions in the list, so the games count for new versions"
         echo(f"warning: {again}. Hint: rate all versions of a name as one engine with --by name", err=True)
-    echo(
-        f"{output} written; {quote_command('check', output)} checks it, {quote_command('run', output)} starts it",
-        err=True,
-    )
+    announce_config(output, err=True)
 
 
 def _write_encounters(

@@ -261,6 +261,20 @@ def quote_command(*words: object, db: Address | None = None) -> str:
     return shlex.join(map(str, ["enginetour", *words, *([] if db is None else ["--db", db])]))
 
 
+def announce_config(file: Path, *, err: bool = False) -> None:
+    """Print that a configuration was written, with the commands that check and start it."""
+    commands = f"{quote_command('check', file)} checks it, {quote_command('run', file)} starts it"
+    echo(f"{file} written; {commands}", err=err)
+
+
+def refuse_output(path: Path) -> None:
+    """Raise UsageRefused if an output file is a directory, has no directory, or must not be replaced."""
+    refuse_valuable(path, "--output")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        what = f"must be a file in an existing directory (found {path})"
+        raise UsageRefused(what, place="--output", step="choose another file")
+
+
 @contextmanager
 def open_store(db: Address | None, *, change: bool = False, lasting: bool = False) -> Iterator[Store]:
     """Open an existing database, read-only unless `change` is true.

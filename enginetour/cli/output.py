@@ -26,11 +26,15 @@ import click
 from enginetour.engines.process import block_ending_signals
 from enginetour.model.game import Game, Note
 from enginetour.reports.sheet import safe_text
-from enginetour.tournament.scheduler import Scheduler, Screen, Watcher
+from enginetour.tournament.scheduler import RunEnd, Scheduler, Screen, Watcher
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+
+# Exit codes of a run, by its end; a run that was stopped has another one.
+END_CODES = {RunEnd.FINISHED: 0, RunEnd.FAILED: 1, RunEnd.BLOCKED: 4, RunEnd.BUSY: 4}
+INCIDENTS_CODE, STOPPED_CODE = 6, 8
 
 # Output errors (closed pipe, full disk) never stop a tournament (reliability spec 3).
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.options import PATH, count_option, many_option
+from enginetour.cli.options import PATH, count_option, many_option, refuse_output
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, refuse_tables
 from enginetour.formats.pairing.field import Kind, Unpairable
-from enginetour.interop.files import read_whole, refuse_valuable, replace_bytes
+from enginetour.interop.files import read_input, replace_bytes
 from enginetour.model.errors import (
     PAIRINGS_DIFFER,
     InputRefused,
@@ -218,7 +218,7 @@ def open_tournament_file(
         )
     if kind in (".xml", ".h9"):
         read, largest = (h9.read, h9.LARGEST_FILE) if kind == ".h9" else (opengotha.read, opengotha.LARGEST_FILE)
-        tournament = read(_content(file, largest), str(file))
+        tournament = read(read_input(file, largest), str(file))
 
         def write_none(_before: ForeignTournament, _paired: Paired, path: Path) -> list[Path]:
             step = "omit -o, or use --json"
@@ -237,7 +237,7 @@ def open_tournament_file(
             table,
         )
     _refuse_unused("a TRF file", {"--unfinished-ok": unfinished_ok})
-    report = trf.read(_content(file, trf.LARGEST_FILE), str(file))
+    report = trf.read(read_input(file, trf.LARGEST_FILE), str(file))
     return TournamentFile(
         lambda number: read_tournament(report, number=number, rounds=rounds),
         rounds_paired(report),
@@ -298,20 +298,10 @@ def _by_setting(foreign: ForeignTournament, given: Mapping[str, object], seed: i
     return replace(foreign, field=replace(field, virtual=()) if "acceleration" in given else field)
 
 
-def _content(file: Path, largest: int) -> bytes:
-    try:
-        return read_whole(file, largest)
-    except OSError as error:
-        raise InputRefused(f"cannot be read: {error.strerror}", place=str(file)) from None
-
-
 def _written(texts: dict[Path, bytes], *, overwrite: bool) -> list[Path]:
     """Write the files. Raise UsageRefused before anything is written if a file exists and `overwrite` is false."""
     for path in texts:
-        refuse_valuable(path, "--output")
-        if path.is_dir() or not path.absolute().parent.is_dir():
-            what = f"must be a file in an existing directory (found {path})"
-            raise UsageRefused(what, place="--output", step="choose another file")
+        refuse_output(path)
         if path.exists() and not overwrite:
             raise UsageRefused("already exists", place=str(path), step="replace it with --overwrite")
     for path, text in texts.items():

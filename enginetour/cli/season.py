@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.options import COUNTED, PATH, database_option, open_store, quote_command, refuse_group_options
-from enginetour.cli.output import Console, SignalState, discard_output, nonblocking_output
+from enginetour.cli.output import (
+    END_CODES,
+    INCIDENTS_CODE,
+    STOPPED_CODE,
+    Console,
+    SignalState,
+    discard_output,
+    nonblocking_output,
+)
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet, print_text, width
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.sheet import render
@@ -19,7 +27,6 @@ from enginetour.store.address import Address, database_of
 if TYPE_CHECKING:
     from enginetour.tournament.league import LeagueRun
 
-_FAILED_CODE, _BLOCKED_CODE, _INCIDENTS_CODE, _ENOUGH_CODE = 1, 4, 6, 8
 _PROGRESS_GAMES = 10  # games between two lines about the progress
 # Events of a tournament that are printed.
 _RESULTS = frozenset({"game", "finished"})
@@ -86,7 +93,7 @@ def play_league(
     with signals.noting(), nonblocking_output(lambda: bool(signals)):
         try:
             code = _play(run, console, signals, quote_command("season", "next", path, db=db), again)
-            return _INCIDENTS_CODE if strict and incidents and code in (0, _ENOUGH_CODE) else code
+            return INCIDENTS_CODE if strict and incidents and code in (0, STOPPED_CODE) else code
         finally:
             discard_output()
 
@@ -106,8 +113,7 @@ def _play(run: LeagueRun, console: Console, signals: SignalState, following: str
     console.echo(f"the season has not ended; {again} resumes it")
     if signals:
         return signals.code
-    codes = {RunEnd.FAILED: _FAILED_CODE, RunEnd.BLOCKED: _BLOCKED_CODE, RunEnd.BUSY: _BLOCKED_CODE}
-    return codes.get(end, _ENOUGH_CODE)
+    return END_CODES.get(end, STOPPED_CODE)
 
 
 def _print_season(database: Address, league: str) -> None:

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.options import quote_command
-from enginetour.cli.output import EARLY, Console, SignalState, discard_output, nonblocking_output
+from enginetour.cli.output import (
+    EARLY,
+    END_CODES,
+    INCIDENTS_CODE,
+    STOPPED_CODE,
+    Console,
+    SignalState,
+    discard_output,
+    nonblocking_output,
+)
 from enginetour.cli.printing import echo, width
 from enginetour.cli.screen import Lines, LiveTable, format_history
 from enginetour.engines import process
@@ -124,12 +133,6 @@ class StopAt(Watcher):
             )
 
 
-_ENOUGH_CODE = 8
-_BLOCKED_CODE = 4
-_FAILED_CODE = 1
-_INCIDENTS_CODE = 6
-
-
 class _StoppedEarly(Exception):
     """Raised after a signal that arrived before the first game."""
 
@@ -223,7 +226,7 @@ class Run:
                 return self.signals.code
             finally:
                 discard_output()
-            return _INCIDENTS_CODE if strict and wrong and code in (0, _ENOUGH_CODE) else code
+            return INCIDENTS_CODE if strict and wrong and code in (0, STOPPED_CODE) else code
 
     def _run(self, slots: int, most_games: int | None, *, force: bool) -> tuple[int, bool]:
         new = self.new and not (self.resume_new and self._unfinished())
@@ -346,25 +349,22 @@ class Run:
 
     def _code(self, end: RunEnd, session: Session, suspended: Sequence[str]) -> int:
         """Print the next step and return the exit code."""
-        if end is RunEnd.FINISHED:
-            return 0
-        if session.refusal is not None:
+        if session.refusal is not None and end is not RunEnd.FINISHED:
             raise session.refusal
         name, show = session.log.name, self.console.echo
         if end is RunEnd.FAILED:
             incidents = quote_command("games", "-t", name, "--incidents")
             show(f"{ENDS[end]}; {incidents} lists them, {self.again} plays them again")
-            return _FAILED_CODE
-        if end is RunEnd.BUSY:
+        elif end is RunEnd.BUSY:
             show(f"{ENDS[end]}; {self.again} plays them")
-            return _BLOCKED_CODE
-        if end is RunEnd.BLOCKED:
+        elif end is RunEnd.BLOCKED:
             show(f"{ENDS[end]}; repair the engine, then resume with {self.again}")
             for engine in suspended or ("ENGINE",):
                 show(f"or withdraw it with {quote_command('withdraw', '-t', name, engine)}")
-            return _BLOCKED_CODE
+        if end in END_CODES:
+            return END_CODES[end]
         self._print_last_line()
-        return self.signals.code if self.signals else _ENOUGH_CODE
+        return self.signals.code if self.signals else STOPPED_CODE
 
     def _print_last_line(self) -> None:
         self.console.echo(self.signals.last_line)

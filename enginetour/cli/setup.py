@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import PATH, database_option, many_option, quote_command
+from enginetour.cli.options import PATH, announce_config, database_option, many_option, quote_command
 from enginetour.cli.printing import echo, is_live_terminal, json_option, output_form, print_json, print_sheet
 from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import allowed_processors, this_machine
@@ -136,7 +136,7 @@ def init(
     if from_command is not None or from_config is not None:
         for line in _translated(ctx, from_command or "", from_config, file, name):
             echo(line, err=True)
-        _print_written(file)
+        announce_config(file)
         return
     from enginetour.tournament.config.write import (
         chosen_engines,
@@ -184,7 +184,7 @@ def init(
         what = f"{system} needs the rating of every entrant: add rating = ... for {', '.join(lacking)} in {file}"
         echo(f'{what}, or add order = "rating" under [tournament] if the database has games of these engines')
     _write_schema(folder)
-    _print_written(file)
+    announce_config(file)
 
 
 def _translated(ctx: click.Context, command: str, config: Path | None, file: Path, name: str | None) -> tuple[str, ...]:
@@ -217,10 +217,6 @@ def _write_schema(folder: Path) -> None:
 
     with suppress(OSError):  # the schema is not necessary, because only editors read it
         replace_file(_schema_file(folder), [json.dumps(json_schema())])
-
-
-def _print_written(file: Path) -> None:
-    echo(f"{file} written; {quote_command('check', file)} checks it, {quote_command('run', file)} starts it")
 
 
 def _asked(engine: str) -> str:

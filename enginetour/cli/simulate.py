@@ -19,15 +19,15 @@ from click.core import ParameterSource
 from enginetour.cli.options import (
     PATH,
     TournamentChoice,
+    announce_config,
     count_option,
     database_option,
     many_option,
-    quote_command,
     tournament_argument,
     tournament_options,
 )
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, progress_bar
-from enginetour.model.errors import InputRefused, UsageRefused
+from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Entrant, GameFinished, Note
 from enginetour.store.address import Address
 
@@ -187,13 +187,9 @@ def _config(path: Path, db: Address | None, spread: float | None, noise: float |
 
 def _case(case: Path) -> None:
     from enginetour.interop.bubblecase import LARGEST_FILE, trace_bubble
-    from enginetour.interop.files import read_whole
+    from enginetour.interop.files import read_input
 
-    try:
-        text = read_whole(case, LARGEST_FILE)
-    except OSError as error:
-        raise InputRefused(f"cannot be read: {error.strerror}", place=str(case)) from None
-    notes = decisions(text, str(case))
+    notes = decisions(read_input(case, LARGEST_FILE), str(case))
     if output_form() == "json":
         print_json(trace_bubble(notes))
         return
@@ -351,7 +347,10 @@ def plan(
     if output is not None:
         write_plan(made, output)
         if output_form() == "text":
-            _print_written(output, bundled=made.bundled)
+            if made.bundled:
+                about = "contains bundled engines; to plan with your engines, add --engine ID for each of them"
+                echo(f"{output} {about}")
+            announce_config(output)
 
 
 _LIMIT_S = 50.0  # seconds of the simulation of a league
@@ -405,12 +404,6 @@ def _plan_league(
     extra = {"playoff_games": found.playoff_games, "cross_games": found.cross_games}
     value = {"league": made.name, **about, **extra, "divisions": [dict(row) for row in found.rows]}
     print_sheet(found.sheet(made.name), value)
-
-
-def _print_written(path: Path, *, bundled: bool) -> None:
-    if bundled:
-        echo(f"{path} contains bundled engines; to plan with your engines, add --engine ID for each of them")
-    echo(f"{path} written; {quote_command('check', path)} checks it, {quote_command('run', path)} starts it")
 
 
 # `enginetour forecast`.

@@ -73,6 +73,14 @@ def read_whole(path: Path, largest: int, *, named: bool = True) -> bytes:
     return content
 
 
+def read_input(path: Path, largest: int) -> bytes:
+    """Return `read_whole` for a file that the user named; raise InputRefused also if the file cannot be read."""
+    try:
+        return read_whole(path, largest)
+    except OSError as error:
+        raise InputRefused(f"cannot be read: {error.strerror}", place=str(path)) from None
+
+
 def refuse_bomb(path: Path, packed: int, unpacked: int) -> None:
     """Raise InputRefused if a file unpacks to far more bytes than text can; both numbers are the bytes read so far."""
     if unpacked > _UNPACKED_AT_LEAST and unpacked > _MOST_TIMES * packed:

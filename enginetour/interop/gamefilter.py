@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from enginetour.interop.files import read_whole
+from enginetour.interop.files import read_input
 from enginetour.interop.gametags import GameColumns, games_by_variant, variant_matches
 from enginetour.interop.tally import AT_ODDS, OF_VARIANT, UNFINISHED, Tally, engine_name, normal_name, tag_text
 from enginetour.model.errors import InputRefused, UsageRefused, suggest
@@ -370,9 +370,7 @@ _LONGEST_LINE = 65_536  # characters, as in a game file
 def read_aliases(path: Path) -> dict[str, str]:
     """Read a mapping from alias to name; empty lines and ``#`` comments are ignored. Errors name file and line."""
     try:
-        lines = read_whole(path, _LARGEST_FILE).decode("utf-8-sig").splitlines()
-    except OSError as error:
-        raise InputRefused(f"cannot be read: {error.strerror}", place=str(path)) from None
+        lines = read_input(path, _LARGEST_FILE).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise InputRefused("the text is not UTF-8", place=str(path), step="save the file as UTF-8") from None
     found: dict[str, str] = {}

@@ -24,10 +24,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from enginetour.formats.pairing.field import BLACK, WHITE, Kind, Member, Paired, Turn
-from enginetour.interop.files import read_whole
+from enginetour.interop.files import read_input
 from enginetour.interop.foreign import ForeignTournament, SeparatedField, existing_round, plain_label
 from enginetour.interop.trf import refuse_line
-from enginetour.model.errors import InputRefused
 from enginetour.ratings import grades
 
 _LARGEST_FILE = 1_000_000  # bytes; enough for 10,000 entrants
@@ -147,10 +146,7 @@ def _key(text: str) -> str:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        content = read_whole(path, _LARGEST_FILE)
-    except OSError as error:
-        raise InputRefused(f"cannot be read: {error.strerror}", place=str(path)) from None
+    content = read_input(path, _LARGEST_FILE)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
