@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 from benches import free
@@ -43,49 +44,18 @@ PAIRINGS = ("pair", "dutch", "gotha")
 RUNNERS = ("start", "match", "clock", "real", "pages", "report", "crash")
 FORECASTS = ("plan", "next")
 PARTS = (*LISTS, *PAIRINGS, *RUNNERS, *FORECASTS)
+# Benchmarks with options of their own, by the module that is imported for them only, because they need much.
+SEPARATE = {
+    **{name: name for name in ("cluster", "slots", "league", "adaptive", "site", "cross")},
+    "forecast": "forecasting",
+    "serve": "serving",
+}
 
 
 def main() -> None:
     """Run the chosen benchmarks and print a line for each measurement."""
-    if sys.argv[1:2] == ["cluster"]:
-        from benches import cluster  # here, because it needs Dask
-
-        cluster.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["slots"]:
-        from benches import slots  # here, because it starts many processes
-
-        slots.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["league"]:
-        from benches import league  # here, as above
-
-        league.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["forecast"]:
-        from benches import forecasting  # here, because it is a simulation of several minutes
-
-        forecasting.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["adaptive"]:
-        from benches import adaptive  # here, because it is a simulation and not a benchmark of times
-
-        adaptive.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["site"]:
-        from benches import site  # here, because it writes a large database first
-
-        site.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["serve"]:
-        from benches import serving  # here, because it runs for minutes
-
-        serving.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["cross"]:
-        from benches import cross  # here, as above
-
-        cross.main(sys.argv[2:])
+    if sys.argv[1:2] and (separate := SEPARATE.get(sys.argv[1])):
+        import_module(f"benches.{separate}").main(sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"benchmarks to run, default all: {', '.join(PARTS)}")
@@ -117,22 +87,8 @@ def main() -> None:
         if (count := getattr(given, name)) % 2 or count < least:
             parser.error(f"--{name} must be an even number of at least {least}")
     with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
-        settings = Settings(
-            given.rounds,
-            given.games,
-            given.engines,
-            tuple(given.rated),
-            tuple(given.beside),
-            given.simulations,
-            given.commits,
-            given.match,
-            given.real,
-            given.timed,
-            tuple(given.at_once),
-            given.forfeits,
-            given.kills,
-            Path(folder),
-        )
+        sizes = {name: size for name, size in vars(given).items() if name not in ("parts", "load", "folder")}
+        settings = Settings(folder=Path(folder), **sizes)
         program = free.build(settings.folder)
         parts: dict[str, Callable[[], Iterator[str]]] = {
             "fold": lambda: folding(settings),

@@ -14,7 +14,6 @@ from tests.browser.conftest import PHONE, Opened, until
 from tests.support.databases import league_played
 
 NAMES = ("Ada <i>", "Bea", "Cid", "constructor", "__proto__", "Fay", "Gus \u202eX", "H" * 80)
-FITTING_MS = 100  # for a search in a season of 79,200 games
 DIVISIONS, GAMES = 6, 13_200
 
 
