@@ -21,12 +21,14 @@ from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.errors import TourError, UsageRefused
 from enginetour.model.game import Entrant, GameFinished, Outcome, StandingsRow
-from enginetour.ratings.ratinglist import rating_list
+from enginetour.ratings.ratinglist import Row, rating_list
 from enginetour.reports.charts import canvas, curves, lists, output
 from enginetour.reports.charts.bubble import SectionRound, bubble_chart
 from enginetour.reports.charts.canvas import Area, Label, Picture
-from enginetour.reports.charts.lists import CrossScore, RatedEngine, crosstable_chart, rating_chart
+from enginetour.reports.charts.lists import crosstable_chart, rating_chart
 from enginetour.reports.charts.output import MARGIN, PHONE_WIDTH, PNG_SCALE, fit_text, png, svg, svg_file, text_width
+from enginetour.reports.html.tables import CrossGames
+from enginetour.reports.review.fairness import WhiteShare
 from enginetour.store.tournaments import Draft, Store
 from tests.support.databases import STORING_NAMES, add_game, draft, game, open_log, spec
 from tests.support.tournaments import ask, unwrapped
@@ -37,10 +39,19 @@ ODD = "$x_1$ & <b>שלום</b> 引擎 ½"
 NAMES = ("Fruit 2.1", ODD, "x" * 100)
 
 
+def rated(
+    name: str, rating: float, plus: float | None = None, minus: float | None = None, *, games: int = 1, rank: int = 1
+) -> Row:
+    """Return a row of a rating list."""
+    sums = {"score": 0.5, "wins": 0, "draws": games, "losses": 0, "opponents": 0.0, "performance": None}
+    return Row(rank=rank, name=name, rating=rating, plus=plus, minus=minus, games=games, **sums)  # type: ignore[arg-type]
+
+
 def pictures() -> dict[str, Picture]:
     """Return one chart of each kind, with unusual names and values that are not numbers."""
     nan, inf = float("nan"), float("inf")
-    cells = (None, CrossScore(3, 2), None), (CrossScore(1, 2), None, CrossScore(2, 2)), (None, CrossScore(2, 2), None)
+    won, lost, even = (CrossGames(((1, first), (2, 1))) for first in (2, 0, 1))
+    cells = (None, won, None), (lost, None, even), (None, even, None)
     rounds = (
         SectionRound(1, 6, NAMES, order=NAMES, entered=NAMES, parked=NAMES[0]),
         SectionRound(2, 7, NAMES[1:], order=NAMES[:0:-1], parking=NAMES[:1], dropped=ODD),
@@ -48,18 +59,14 @@ def pictures() -> dict[str, Picture]:
     )
     points = tuple(curves.edition_point(n, 2600.0 + n, nan if n == 2 else 9.0, inf, 10 * n) for n in (1, 2, 3))
     return {
-        "list": rating_chart(
-            [RatedEngine(NAMES[0], 2600.0, 20.0, None, 9, 1), RatedEngine(ODD, nan, inf, 1.0, 1, 2)], title=ODD
-        ),
+        "list": rating_chart([rated(NAMES[0], 2600.0, 20.0, games=9), rated(ODD, nan, inf, 1.0, rank=2)], title=ODD),
         "crosstable": crosstable_chart([CrossRow(n, 3, 2, c) for n, c in zip(NAMES, cells, strict=True)], title="c"),
         "bubble": bubble_chart(
             rounds, [StandingsRow(i, n, 0, 0, "active") for i, n in enumerate(NAMES)], title="bubble"
         ),
         "history": curves.curve_chart([curves.Curve(ODD, points), curves.Curve("B", points[:1])], title="h"),
         "score": curves.score_chart(dict.fromkeys(NAMES, (2, 1, 0, 2)), title="s"),
-        "white": curves.white_share_chart(
-            [curves.ShareBar("all", 0.5, nan, 4), curves.ShareBar(ODD, None, None, 0)], title="w"
-        ),
+        "white": curves.white_share_chart([("all", WhiteShare(4, 4, nan)), (ODD, WhiteShare(0, 0, None))], title="w"),
         "relay": curves.histogram([0.2, 3.0, nan, 0.0, -1.0, inf], title="r", unit="ms"),
         "load": curves.load_chart([(1.0, 0.5), (2.0, nan), (3.0, 9.0)], title="l", cores=2),
         "opponents": lists.score_by_rating_chart(2600.0, [lists.OpponentScore(ODD, 2500.0, 3, 2)], title="o"),
@@ -225,7 +232,9 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
         "import enginetour.cli.charts, enginetour.cli.lists, enginetour.cli.rate\n"
         "from enginetour.reports.charts import bubble, curves, output, lists as ratinglist\n"
         "assert 'matplotlib' not in sys.modules\n"
-        "rows = [ratinglist.RatedEngine('Toga', 1.0, None, None, 3, 1)]\n"
+        "from enginetour.ratings.ratinglist import Row\n"
+        "sums = dict(score=0.5, wins=0, draws=3, losses=0, opponents=0.0, performance=None)\n"
+        "rows = [Row(rank=1, name='Toga', rating=1.0, games=3, **sums)]\n"
         "print(output.svg(ratinglist.rating_chart(rows, title='t')), end='')\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
@@ -234,7 +243,7 @@ def test_matplotlib_is_loaded_by_the_first_picture_only_and_heeds_no_settings_of
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env, cwd=tmp_path
     )
     assert done.stderr == ""
-    assert done.stdout == svg(rating_chart([RatedEngine("Toga", 1.0, None, None, 3, 1)], title="t"))
+    assert done.stdout == svg(rating_chart([rated("Toga", 1.0, games=3)], title="t"))
 
 
 def test_ranks_of_a_chart_are_those_of_its_list() -> None:
@@ -250,7 +259,7 @@ def test_long_names_are_whole_on_a_phone() -> None:
     names = ["Quadratic Nightingale 3.0 beta 7 (64 bit)", "Short 1.0"]
     rows = [StandingsRow(place, name, 0, 0, "active") for place, name in enumerate(names)]
     for made in (
-        rating_chart([RatedEngine(name, 2600.0, 20.0, 20.0, 9, 1) for name in names], title="t", width=PHONE_WIDTH),
+        rating_chart([rated(name, 2600.0, 20.0, 20.0, games=9) for name in names], title="t", width=PHONE_WIDTH),
         bubble_chart([SectionRound(1, 2, tuple(names), order=tuple(names))], rows, title="t", width=PHONE_WIDTH),
         curves.score_chart(dict.fromkeys(names, (2, 1)), title="t", width=PHONE_WIDTH),
     ):
@@ -466,7 +475,7 @@ def test_a_crosstable_has_the_points_of_the_table(db: Path) -> None:
 
 def test_an_svg_needs_no_matplotlib_and_a_png_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without matplotlib, an SVG is the same as before, and a PNG is one error with the command that installs it."""
-    picture = rating_chart([RatedEngine("Toga", 1.0, None, None, 3, 1)], title="t")
+    picture = rating_chart([rated("Toga", 1.0, games=3)], title="t")
     before = svg(picture)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     output._prepare.cache_clear()

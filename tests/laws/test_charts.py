@@ -15,11 +15,13 @@ from enginetour.model.game import Entrant, GameFinished
 from enginetour.reports.charts.bubble import SectionRound, bubble_chart, round_robins
 from enginetour.reports.charts.canvas import clean_text, linear_scale
 from enginetour.reports.charts.curves import Curve, Point, curve_chart, movement_chart
-from enginetour.reports.charts.lists import RatedEngine, rating_chart
+from enginetour.reports.charts.lists import rating_chart
 from enginetour.reports.charts.output import svg, svg_file
+from tests.cli.test_charts import rated
 from tests.laws.bubble_cases import random_case
 
-numbers = st.none() | st.floats() | st.floats(-1e4, 1e4)
+floats = st.floats() | st.floats(-1e4, 1e4)
+numbers = st.none() | floats
 seen = st.text(max_size=100).filter(lambda text: clean_text(text).strip())  # blanks are not drawn
 seeds = st.integers(0, 2**32)
 
@@ -28,8 +30,8 @@ seeds = st.integers(0, 2**32)
 @given(seen, seen)
 def test_any_name_is_text_in_a_picture(name: str, title: str) -> None:
     """A name is drawn as text, without control characters, and adds no other kind of element to the image."""
-    drawn = rating_chart([RatedEngine(name, 2600.0, 20.0, 30.0, 7, 1)], title=title)
-    plain = rating_chart([RatedEngine("Toga", 2600.0, 20.0, 30.0, 7, 1)], title="t")
+    drawn = rating_chart([rated(name, 2600.0, 20.0, 30.0, games=7)], title=title)
+    plain = rating_chart([rated("Toga", 2600.0, 20.0, 30.0, games=7)], title="t")
     for make in (svg, svg_file):
         root, other = ET.fromstring(make(drawn)), ET.fromstring(make(plain))
         assert {element.tag for element in root.iter()} == {element.tag for element in other.iter()}
@@ -37,12 +39,12 @@ def test_any_name_is_text_in_a_picture(name: str, title: str) -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.lists(st.tuples(numbers, numbers, numbers), max_size=5))
-def test_any_numbers_can_be_drawn(rows: list[tuple[float | None, float | None, float | None]]) -> None:
+@given(st.lists(st.tuples(floats, numbers, numbers), max_size=5))
+def test_any_numbers_can_be_drawn(rows: list[tuple[float, float | None, float | None]]) -> None:
     """Values that are not finite are left out, and nothing is drawn outside of the image."""
-    rated = [RatedEngine(f"E{place}", *row, 1, place + 1) for place, row in enumerate(rows)]
+    engines = [rated(f"E{place}", *row, rank=place + 1) for place, row in enumerate(rows)]
     points = tuple(Point(float(place), *row) for place, row in enumerate(rows))
-    for picture in (rating_chart(rated, title="t"), curve_chart([Curve("E", points)], title="t")):
+    for picture in (rating_chart(engines, title="t"), curve_chart([Curve("E", points)], title="t")):
         root = ET.fromstring(svg(picture))
         for element in root.iter("text"):
             x, y = (float(element.get(name, "0")) for name in ("x", "y"))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import ceil, log10
+from typing import TYPE_CHECKING
 
 from enginetour.reports.charts import output
 from enginetour.reports.charts.canvas import (
@@ -31,6 +32,9 @@ from enginetour.reports.charts.canvas import (
     series_role,
 )
 from enginetour.reports.sheet import format_points
+
+if TYPE_CHECKING:
+    from enginetour.reports.review.fairness import WhiteShare
 
 # Curves. Each curve ends with its name in its color. The ninth curve has the color of the first one and is dashed.
 
@@ -207,39 +211,31 @@ _BINS = 30  # number of bars of a distribution
 _LARGEST_LOAD = 1000  # points of one color; of more points, only some are drawn
 
 
-@dataclass(frozen=True, slots=True)
-class ShareBar:
-    """White's share of the points, 0 to 1. `error` is half the width of the confidence interval."""
-
-    name: str
-    share: float | None
-    error: float | None
-    games: int
-
-
-def white_share_chart(rows: Sequence[ShareBar], *, title: str, width: float = output.CHART_WIDTH) -> Picture:
+def white_share_chart(
+    rows: Sequence[tuple[str, WhiteShare]], *, title: str, width: float = output.CHART_WIDTH
+) -> Picture:
     """Return the chart of White's share, with the rows in the given order and a line at one half."""
-    names = output.name_column_width([row.name for row in rows], width / 3)
+    names = output.name_column_width([name for name, _ in rows], width / 3)
     right = width - 130
-    ends = [end for row in rows for end in _ends(row)]
+    ends = [end for _, share in rows for end in _ends(share)]
     reach = max([0.1, *(abs(end - 0.5) for end in ends)])
     scale = Scale(max(0.0, 0.5 - reach), min(1.0, 0.5 + reach), names + 16, right)
     top, bottom = output.HEADING_HEIGHT, output.HEADING_HEIGHT + _ROW * max(1, len(rows))
     marks: list[Mark] = [*output.row_bands(len(rows), _ROW, top, width)]
     marks += output.x_axis(scale, top, bottom, "White's share with 95 % confidence interval", say=_percent)
     marks.append(Line(((scale.at(0.5), top), (scale.at(0.5), bottom)), "muted", 1.2))
-    for place, row in enumerate(rows):
-        y = top + (place + 0.5) * _ROW
-        marks.append(Label(0, y + 4, output.fit_text(row.name, names)))
-        marks.append(Label(width - 4, y + 4, _format_share(row), anchor="end"))
-        if row.share is not None and is_drawable(row.share):
-            low, high = scale.within(min(_ends(row))), scale.within(max(_ends(row)))
+    for place, (name, one) in enumerate(rows):
+        y, text = top + (place + 0.5) * _ROW, _format_share(one)
+        marks.append(Label(0, y + 4, output.fit_text(name, names)))
+        marks.append(Label(width - 4, y + 4, text, anchor="end"))
+        if one.share is not None:
+            low, high = scale.within(min(_ends(one))), scale.within(max(_ends(one)))
             marks += [Line(((low, y), (high, y)), "accent", 1.6)] if high > low else []
-            marks.append(Area((diamond(scale.at(row.share), y, 4.5),), "accent"))
-        marks.append(Tooltip(0, y - _ROW / 2, width, _ROW, f"{clean_text(row.name)}: {_format_share(row)}"))
+            marks.append(Area((diamond(scale.at(one.share), y, 4.5),), "accent"))
+        marks.append(Tooltip(0, y - _ROW / 2, width, _ROW, f"{clean_text(name)}: {text}"))
     if not rows:
         marks.append(output.empty_message("no games yet", top + 14, width))
-    first = f"{clean_text(rows[0].name)} {_format_share(rows[0])}" if rows else "no games"
+    first = f"{clean_text(rows[0][0])} {_format_share(rows[0][1])}" if rows else "no games"
     summary = f"White's share of the points: {first}."
     return output.framed(title, summary, width, bottom + 36, marks)
 
@@ -311,19 +307,19 @@ def load_chart(
     return output.framed(title, summary, width, bottom + 36, marks)
 
 
-def _ends(row: ShareBar) -> list[float]:
+def _ends(one: WhiteShare) -> list[float]:
     """Return the share and the ends of the interval, as far as they are finite."""
-    if row.share is None or not is_drawable(row.share):
+    if one.share is None:
         return []
-    error = row.error if row.error is not None and is_drawable(row.error) else 0.0
-    return [row.share - error, row.share, row.share + error]
+    error = one.error if one.error is not None and is_drawable(one.error) else 0.0
+    return [one.share - error, one.share, one.share + error]
 
 
-def _format_share(row: ShareBar) -> str:
-    if row.share is None or not is_drawable(row.share):
-        return "no games" if not row.games else f"{row.games} games"
-    error = f" ± {100 * row.error:.1f}" if row.error is not None and is_drawable(row.error) else ""
-    return f"{100 * row.share:.1f}{error} %, n = {row.games}"
+def _format_share(one: WhiteShare) -> str:
+    if one.share is None:
+        return "no games"
+    error = f" ± {100 * one.error:.1f}" if one.error is not None and is_drawable(one.error) else ""
+    return f"{100 * one.share:.1f}{error} %, n = {one.games}"
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import TYPE_CHECKING
 
-from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.errors import UsageRefused
 from enginetour.ratings.pentanomial import ELO_SCALE
-from enginetour.ratings.ratinglist import RatingList
+from enginetour.ratings.ratinglist import RatingList, Row
 from enginetour.reports.charts import output
 from enginetour.reports.charts.canvas import (
     MAX_SHADE,
@@ -38,6 +38,12 @@ from enginetour.reports.charts.canvas import (
 from enginetour.reports.charts.output import text_width
 from enginetour.reports.sheet import format_count, format_points
 
+if TYPE_CHECKING:
+    from enginetour.formats.pairing.standings import CrossRow
+    from enginetour.reports.html.tables import CrossGames
+
+    _CrossRow = CrossRow[CrossGames]
+
 # Rating list: a point and a confidence interval for each engine.
 
 MAX_ENGINES = 200  # engines; a chart with more engines is not readable
@@ -45,25 +51,9 @@ _ROW, _CLOSE_ROW, _MANY = 20.0, 15.0, 60  # units: height of a row, height in a 
 _LEAST_SPAN = 20.0  # Elo; with a smaller span, tiny differences would seem large
 
 
-@dataclass(frozen=True, slots=True)
-class RatedEngine:
-    """A row of a rating chart. `plus` and `minus` are the distances to the ends of the confidence interval.
-
-    `rank` is that of the list, in which engines with the same rating share a rank.
-    """
-
-    name: str
-    rating: float | None
-    plus: float | None
-    minus: float | None
-    games: int
-    rank: int
-
-
-def largest_pool(found: RatingList) -> tuple[RatedEngine, ...]:
-    """Return the engines of the first pool, which is the largest. Ratings of different pools cannot be compared."""
-    rows = [row for row in found.rows if row.pool == 1]
-    return tuple(RatedEngine(row.name, row.rating, row.plus, row.minus, row.games, row.rank) for row in rows)
+def largest_pool(found: RatingList) -> list[Row]:
+    """Return the rows of the first pool, which is the largest. Ratings of different pools cannot be compared."""
+    return [row for row in found.rows if row.pool == 1]
 
 
 def list_chart(found: RatingList, title: str) -> Picture:
@@ -75,19 +65,18 @@ def list_chart(found: RatingList, title: str) -> Picture:
 
 
 def rating_chart(
-    rows: Sequence[RatedEngine],
+    rows: Sequence[Row],
     *,
     title: str,
     confidence: float | None = 95.0,
-    most: int = MAX_ENGINES,
     width: float = output.CHART_WIDTH,
 ) -> Picture:
-    """Return the chart of the first `most` engines in the given order.
+    """Return the chart of the first `MAX_ENGINES` engines in the given order.
 
     `confidence` is the confidence level of the intervals in %, or None for a system without intervals. `width` is in
     units.
     """
-    rows, more = rows[:most], max(0, len(rows) - most)
+    rows, more = rows[:MAX_ENGINES], max(0, len(rows) - MAX_ENGINES)
     size, row = (TEXT_SIZE, _ROW) if len(rows) <= _MANY else (SMALL_SIZE, _CLOSE_ROW)
     rank = text_width(str(len(rows)), size) + 8
     names, line = output.name_space([one.name for one in rows], width, size)
@@ -115,8 +104,8 @@ def rating_chart(
     return output.framed(title, _summary(rows), width, bottom + 36, marks)
 
 
-def _interval(one: RatedEngine, y: float, scale: Scale) -> Iterator[Mark]:
-    if one.rating is None or not is_drawable(one.rating):
+def _interval(one: Row, y: float, scale: Scale) -> Iterator[Mark]:
+    if not is_drawable(one.rating):
         return
     low, high = (scale.at(bound) for bound in (min(_bounds(one)), max(_bounds(one))))
     if high > low:
@@ -127,17 +116,17 @@ def _interval(one: RatedEngine, y: float, scale: Scale) -> Iterator[Mark]:
     yield Area((diamond(scale.at(one.rating), y, 4.5),), "accent")
 
 
-def _bounds(one: RatedEngine) -> list[float]:
+def _bounds(one: Row) -> list[float]:
     """Return the rating and the ends of the interval, as far as they are finite."""
-    if one.rating is None or not is_drawable(one.rating):
+    if not is_drawable(one.rating):
         return []
     up = [one.rating + one.plus] if one.plus is not None and is_drawable(one.plus) else []
     down = [one.rating - one.minus] if one.minus is not None and is_drawable(one.minus) else []
     return [*down, one.rating, *up]
 
 
-def _figures(one: RatedEngine) -> str:
-    if one.rating is None or not is_drawable(one.rating):
+def _figures(one: Row) -> str:
+    if not is_drawable(one.rating):
         return "not rated"
     sides = "".join(
         f" {sign}{_distance(side)}"
@@ -155,7 +144,7 @@ def _below(confidence: float | None) -> str:
     return "rating" if confidence is None else f"rating with {confidence:g} % confidence intervals"
 
 
-def _summary(rows: Sequence[RatedEngine]) -> str:
+def _summary(rows: Sequence[Row]) -> str:
     if not rows:
         return "A rating list without engines."
     best = f"{clean_text(rows[0].name)} {_figures(rows[0])}"
@@ -169,17 +158,6 @@ _TIPS_UP_TO = 24  # engines; with more engines, the tooltips would be most of th
 _WIDEST, _LEAST_CELL = 1200.0, 5  # units; maximum width of the chart, minimum width of a cell
 _SHADES = 5  # number of shades above one half, and the same number below
 _SMALL_CELL = 8.0  # units; between smaller cells there are no gaps
-
-
-@dataclass(frozen=True, slots=True)
-class CrossScore:
-    """The games of a row's engine against a column's engine. `half_points` are those of the row's engine."""
-
-    half_points: int
-    games: int
-
-
-_CrossRow = CrossRow[CrossScore]
 
 
 def crosstable_chart(rows: Sequence[_CrossRow], *, title: str) -> Picture:
@@ -241,14 +219,14 @@ def _shades(rows: Sequence[_CrossRow], left: float, top: float, cell: float, row
         yield Area(tuple(outlines), role, alpha)
 
 
-def _look(met: CrossScore | None, *, own: bool) -> tuple[str, float] | None:
+def _look(met: CrossGames | None, *, own: bool) -> tuple[str, float] | None:
     """Return the role and the opacity of the color of a cell, or None without games. An even score is gray."""
     if met is None or not met.games:
         return ("grid", 1.0) if own else None
-    over = met.half_points - met.games  # half points above one half of the possible points
+    over = met.half_points - len(met.games)  # half points above one half of the possible points
     if not over:
         return "muted", 0.18
-    shade = -(-abs(over) * _SHADES // met.games)  # 1 to _SHADES, rounded up
+    shade = -(-abs(over) * _SHADES // len(met.games))  # 1 to _SHADES, rounded up
     return "accent" if over > 0 else "accent-2", round(0.1 + (MAX_SHADE - 0.1) * shade / _SHADES, 3)
 
 
@@ -264,7 +242,7 @@ def _tips(line: _CrossRow, rows: Sequence[_CrossRow], left: float, y: float, cel
     for over, met in enumerate(line.cells):
         if met is not None and met.games:
             opponent = clean_text(rows[over].name)
-            text = f"{clean_text(line.name)} {format_points(met.half_points)} of {met.games} against {opponent}"
+            text = f"{clean_text(line.name)} {format_points(met.half_points)} of {len(met.games)} against {opponent}"
             yield Tooltip(left + over * cell, y, cell, row, text)
 
 

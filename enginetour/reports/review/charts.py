@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from enginetour.formats.pairing.standings import CrossRow
 from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
 from enginetour.model.game import Note, StandingsRow
 from enginetour.ratings.ratinglist import RatingList
@@ -15,7 +15,7 @@ from enginetour.reports.charts.canvas import Picture, with_title
 from enginetour.reports.charts.curves import Curve, Point
 from enginetour.reports.charts.output import CHART_WIDTH
 from enginetour.reports.review.engines import opponents_of
-from enginetour.reports.review.fairness import Fairness, fairness_of
+from enginetour.reports.review.fairness import Fairness, WhiteShare, fairness_of
 from enginetour.reports.review.lists import ListHistory, RatingPath, history_of, list_history
 from enginetour.reports.review.tournament import crosstable_rows
 from enginetour.reports.sheet import format_count
@@ -121,9 +121,8 @@ def paths_picture(name: str, own: Sequence[RatingPath], width: float = CHART_WID
 def fairness_pictures(found: Fairness, width: float = CHART_WIDTH) -> Iterator[Picture]:
     """Yield charts of White's share, of latencies and of the load. Charts with too few games are left out."""
     if found.white.games:
-        white = found.white
-        share = curves.ShareBar("all games", white.share, white.error, white.games)
-        yield curves.white_share_chart([share], title="White's share of the points", width=width)
+        shares = [("all games", found.white)]
+        yield curves.white_share_chart(shares, title="White's share of the points", width=width)
     if len(found.worst_us) >= _MIN_GAMES:
         gaps = [gap / 1000 for gap in found.worst_us]
         yield curves.histogram(gaps, title="Maximum latency of each game", unit="ms", width=width)
@@ -139,13 +138,7 @@ def crosstable(log: TournamentReader) -> Picture:
     format_, state = fold(log)
     placed = format_.standings(state)
     rows = crosstable_rows([line.name for line in placed], log.games())
-    cells = (
-        tuple(None if cell is None else lists.CrossScore(cell.half_points, len(cell.games)) for cell in row.cells)
-        for row in rows
-    )
-    drawn = [
-        CrossRow(row.name, line.half_points, row.games, met) for line, row, met in zip(placed, rows, cells, strict=True)
-    ]
+    drawn = [replace(row, half_points=line.half_points) for line, row in zip(placed, rows, strict=True)]
     return lists.crosstable_chart(drawn, title=f"crosstable · {log.title}")
 
 
@@ -223,10 +216,9 @@ def paths(store: Store, log: TournamentReader, system: str, wanted: Sequence[str
     return with_title(drawn, f"{system} · {log.title}")
 
 
-def _shares(found: Fairness) -> list[curves.ShareBar]:
+def _shares(found: Fairness) -> list[tuple[str, WhiteShare]]:
     lines = sorted(found.openings, key=lambda line: -line.white.games)[:_MAX_OPENINGS]
-    named = [("all games", found.white), *((line.name or f"opening {line.place}", line.white) for line in lines)]
-    return [curves.ShareBar(name, share.share, share.error, share.games) for name, share in named]
+    return [("all games", found.white), *((line.name or f"opening {line.place}", line.white) for line in lines)]
 
 
 def _known(word: str, log: TournamentReader) -> str:
