@@ -174,7 +174,7 @@ class Lines(Watcher):
             test = self.picture.test[1] if self.picture.test else None
             yield from progress.interval_lines(self.picture.paired(match), test)
             if not self.picture.remaining[1]:
-                yield progress.ended()
+                yield "Finished match"
 
 
 class LiveTable(Watcher):
@@ -227,7 +227,7 @@ class LiveTable(Watcher):
             self.live = self._started()
         banner = (f"WARNING: {self.picture.banner}",) if self.picture.banner else ()
         above = self._wrapped(*banner, headline(self.picture), *sequential_lines(self.picture))
-        below = self._wrapped(playing_line(self.picture), *self.messages, *self.incident)
+        below = self._wrapped(playing_line(self.picture.live.values()), *self.messages, *self.incident)
         room = max(3, size.lines - 3 - len(above) - len(below))
         middle = render(live_table(self.picture, room), size.columns).splitlines()
         self.live.update(Text("\n".join([*above, *middle, *below])), refresh=True)

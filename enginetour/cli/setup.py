@@ -167,7 +167,7 @@ def init(
         ratings = known_ratings(chosen, folder, _asked if is_live_terminal() and sys.stdin.isatty() else None)
     names = new_names(chosen, folder)
     text = starter_text(name or file.stem, system, tc, chosen, games_per_pairing, play, ratings, names)
-    text = _schema_line(folder) + text
+    text = f"#:schema {os.path.relpath(_schema_file(folder), folder)}\n{text}"  # for editors with Taplo
     try:
         with file.open("x", encoding="utf-8") as sink:
             sink.write(text)
@@ -198,14 +198,6 @@ def _translated(ctx: click.Context, command: str, config: Path | None, file: Pat
             step = f"omit {option.opts[0]}, and edit the file that enginetour writes"
             raise UsageRefused(f"cannot be combined with {used}", place=option.opts[0], step=step)
     return from_command(command, file, name) if config is None else from_file(config, file, name)
-
-
-def _schema_line(folder: Path) -> str:
-    """Return the comment line that shows the path of the schema to editors with Taplo.
-
-    `folder` is the directory of the configuration.
-    """
-    return f"#:schema {os.path.relpath(_schema_file(folder), folder)}\n"
 
 
 def _schema_file(folder: Path) -> Path:

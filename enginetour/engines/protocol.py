@@ -533,7 +533,9 @@ class Engine(ABC):
         ping = self._ping()
         if not ping:
             yield from self.send_lines(*lines)
-            yield from self._hear_quiet(deadline)
+            # 200 ms of silence replace the pong (runner spec 7).
+            while (message := (yield from self.receive(min(deadline, time.monotonic_ns() + 200 * MS)))) is not None:
+                self.process_aside(message)
             return
         yield from self.send_lines(*lines, ping)
         self.awaited = (f"its answer to {ping.decode()}", "ready_timeout")
@@ -550,11 +552,6 @@ class Engine(ABC):
             until = time.monotonic_ns() + _QUIET_NS
             while (message := (yield from self.receive(until))) is not None:
                 self.process_aside(message)
-
-    def _hear_quiet(self, deadline: int) -> Script:
-        """Replace a ping by 200 ms of silence (runner spec 7): wait for it, but at most until the deadline."""
-        while (message := (yield from self.receive(min(deadline, time.monotonic_ns() + 200 * MS)))) is not None:
-            self.process_aside(message)
 
     def process_aside(self, message: Message) -> None:
         """Process a message that the current script does not wait for. May raise Unsupported."""

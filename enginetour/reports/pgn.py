@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +16,7 @@ from enginetour.interop.files import is_special, replace_bytes, replace_file
 from enginetour.model.game import Game, MoveMade, Outcome, Termination
 from enginetour.model.timecontrol import pgn_control
 from enginetour.model.variants import STANDARD, VARIANTS
-from enginetour.reports.sheet import Texts
+from enginetour.reports.sheet import Texts, iso_timestamp
 
 if TYPE_CHECKING:
     from enginetour.openings.eco import OpeningNames
@@ -144,10 +143,6 @@ def clamp_score(score: int) -> int:
     return max(-_LARGEST_SCORE, min(_LARGEST_SCORE, score))
 
 
-def _utc_tag(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
-
-
 def is_mate_score(score: int) -> bool:
     """Return whether a score means a mate in a number of moves.
 
@@ -178,7 +173,7 @@ _VALUES = Texts(_quoted)
 def _tags(
     game: Game, number: int, event: str, more: Mapping[str, str], ratings: Mapping[str, float], eco: tuple[str, str]
 ) -> Iterator[str]:
-    began, pairing = _utc_tag(game.started_unix), game.pairing
+    began, pairing = iso_timestamp(game.started_unix), game.pairing
     tags = {
         "Event": event,
         "Site": more.get("Site", "?"),
@@ -210,7 +205,7 @@ def _tags(
         "PlyCount": str(game.plies),
         "Termination": "unterminated" if game.outcome is Outcome.VOID else termination_tag(game.termination),
         "GameStartTime": began,
-        "GameEndTime": _utc_tag(game.ended_unix),
+        "GameEndTime": iso_timestamp(game.ended_unix),
         "GameDuration": _duration(game),
         "WhiteEngine": game.white.own_name,
         "BlackEngine": game.black.own_name,
@@ -396,7 +391,7 @@ class PgnFile:
         self._size, self._newest = None, self.log.last_number
         lines = self.log.games()
         wanted = [line.number for line in lines if line.outcome is not Outcome.VOID and not line.voided]
-        begun = {line.number: _utc_tag(line.started_unix).encode("ascii") for line in lines}
+        begun = {line.number: iso_timestamp(line.started_unix).encode("ascii") for line in lines}
         counting, there, whole, matches = set(wanted), list[int](), 0, True
         for number, text in self._whole_games():
             there.append(number)

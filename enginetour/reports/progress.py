@@ -122,11 +122,6 @@ def interval_lines(match: MatchScore, test: MatchTest | None = None) -> Iterator
         yield safe_text(line)
 
 
-def ended() -> str:
-    """Return the last line of a match that was played to its end."""
-    return "Finished match"
-
-
 def _interval_lines(match: MatchScore, found: MatchStatistics, test: MatchTest | None) -> Iterator[str]:
     if match.terms:
         yield f"Results of {match.first} vs {match.second} ({match.terms}):"
@@ -439,11 +434,6 @@ def _seen(placed: tuple[StandingsRow, ...], room: int) -> list[StandingsRow]:
     return [placed[place] for place in sorted(order[: max(1, room - 1)])]
 
 
-def playing_line(picture: Progress) -> str:
-    """Format ``now: Phalanx - HoiChess, opening balanced 29, move 34, +0.8``, for all games in progress."""
-    return _playing(picture.live.values())
-
-
 def format_status(found: Mapping[str, Any]) -> str:
     """Format the JSON of `status` as text: progress, endings, games in progress and warnings."""
     fewest, most = found["remaining"]
@@ -461,7 +451,7 @@ def format_status(found: Mapping[str, Any]) -> str:
         parts.append(f"stops {format_clock(datetime.fromisoformat(found['stop_at']).timestamp())}")
     parts.append(f"{found['incidents']} incident{'s' * (found['incidents'] != 1)}")
     lines = [safe_text(" · ".join(parts)), format_endings(found.get("endings", {}))]
-    lines.append(_playing(found["playing"]) if found["playing"] else "")
+    lines.append(playing_line(found["playing"]) if found["playing"] else "")
     if (starts := found.get("starts")) is not None:
         from enginetour.reports.starts import starts_lines
 
@@ -478,7 +468,8 @@ def format_state(found: Mapping[str, Any]) -> str:
     return f"{found['state']}{' without a verdict' * undecided}"
 
 
-def _playing(games: Iterable[Mapping[str, Any]]) -> str:
+def playing_line(games: Iterable[Mapping[str, Any]]) -> str:
+    """Format ``now: Phalanx - HoiChess, opening balanced 29, move 34, +0.8``, for all games in progress."""
     parts = []
     for game in games:
         text = f"{game.get('white', '?')} - {game.get('black', '?')}"

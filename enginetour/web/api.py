@@ -485,7 +485,7 @@ class Api:
 
         Concurrent requests share one read.
         """
-        key, now = _key(entry), asyncio.get_running_loop().time()
+        key, now = 0 if entry is None else entry.id, asyncio.get_running_loop().time()
         until, task = self._tags.get(key, (0.0, None))
         if task is None or (task.done() and now >= until):
             until, task = now + _FRESH_S, asyncio.ensure_future(self._read(lambda store, _: _tag_of(store, entry)))
@@ -496,10 +496,6 @@ class Api:
 def json_document(value: Mapping[str, object] | Sequence[object]) -> bytes:
     """Return a JSON document as bytes."""
     return f"{json_text(value)}\n".encode()
-
-
-def _key(entry: TournamentEntry | None) -> int:
-    return 0 if entry is None else entry.id
 
 
 def _address(scope: Scope) -> str:

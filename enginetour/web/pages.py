@@ -86,7 +86,7 @@ class DatabaseReader:
         def made() -> str:
             # Running tournaments first, then the newest ones.
             listed = sorted(entries, key=lambda entry: (entry.slug not in running, -entry.id))[:_MOST_LISTED]
-            states = self._standings.states([entry for entry in listed if entry.slug not in running])
+            states = {entry.slug: self._standings.state(entry) for entry in listed if entry.slug not in running}
             return self._pages.index(listed, running, states, hidden=len(entries) - len(listed), shown=shown)
 
         return await self._run(made)
@@ -319,11 +319,8 @@ class StandingsCache:
         _keep(self._folds, entry.id, fold, _MAX_TOURNAMENTS)
         return fold
 
-    def states(self, wanted: Sequence[TournamentEntry]) -> dict[str, str]:
-        """Return the state of each tournament by slug, or the reason why it cannot be read."""
-        return {entry.slug: self._state_of(entry) for entry in wanted}
-
-    def _state_of(self, entry: TournamentEntry) -> str:
+    def state(self, entry: TournamentEntry) -> str:
+        """Return the state of a tournament, or the reason why it cannot be read."""
         try:
             position = self._store.tournament(entry.name, entry.edition).last_position
             if self._states.get(entry.id, (-1, ""))[0] != position:

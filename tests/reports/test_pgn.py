@@ -741,7 +741,7 @@ def test_a_score_that_no_engine_means_is_not_printed_as_it_came(score: int, word
     made = Progress("match", "trial")
     made.event(0, "start", {"white": "A", "black": "B", "moves": []})
     made.event(0, "move", {"ply": 1, "uci": "e2e4", "score": score})
-    assert playing_line(made).endswith(f", {words[:-1]}")
+    assert playing_line(made.live.values()).endswith(f", {words[:-1]}")
 
 
 @pytest.mark.parametrize(("word", "bound"), [("lowerbound", 1), ("upperbound", -1)])

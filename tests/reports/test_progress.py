@@ -83,9 +83,9 @@ def test_live_events_tell_what_is_played() -> None:
     made = picture()
     made.event(0, "start", {"white": "A", "black": "B", "opening": "E029"})
     made.event(0, "move", {"ply": 67, "score": 83})
-    assert playing_line(made) == "now: A - B, opening E029, move 34, +0.8"
+    assert playing_line(made.live.values()) == "now: A - B, opening E029, move 34, +0.8"
     made.event(0, "end", {})
-    assert playing_line(made) == "now: no game in progress"
+    assert playing_line(made.live.values()) == "now: no game in progress"
 
 
 def test_a_busy_machine_has_a_banner_until_it_is_less_busy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,9 +111,9 @@ def test_a_score_is_the_view_of_white() -> None:
     made = picture()
     made.event(0, "start", {"white": "A", "black": "B"})
     made.event(0, "move", {"ply": 68, "score": 83})
-    assert playing_line(made) == "now: A - B, move 34, -0.8"
+    assert playing_line(made.live.values()) == "now: A - B, move 34, -0.8"
     made.event(0, "move", {"ply": 69, "score": 31990})
-    assert playing_line(made) == "now: A - B, move 35, +M10"
+    assert playing_line(made.live.values()) == "now: A - B, move 35, +M10"
 
 
 def test_a_score_is_the_view_of_white_where_black_begins() -> None:
@@ -122,9 +122,9 @@ def test_a_score_is_the_view_of_white_where_black_begins() -> None:
     fen = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 8"
     made.event(0, "start", {"white": "A", "black": "B", "fen": fen})
     made.event(0, "move", {"ply": 1, "score": 83})
-    assert playing_line(made) == "now: A - B, move 8, -0.8"
+    assert playing_line(made.live.values()) == "now: A - B, move 8, -0.8"
     made.event(0, "move", {"ply": 2, "score": 90})
-    assert playing_line(made) == "now: A - B, move 9, +0.9"
+    assert playing_line(made.live.values()) == "now: A - B, move 9, +0.9"
 
 
 def test_an_uncertain_end_has_its_spread() -> None:

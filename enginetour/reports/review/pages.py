@@ -14,7 +14,6 @@ from enginetour.reports.bubble import orders_sheet
 from enginetour.reports.charts import lists
 from enginetour.reports.charts.canvas import Picture
 from enginetour.reports.charts.output import CHART_WIDTH, PHONE_WIDTH, svg
-from enginetour.reports.encounters import NextEncounters
 from enginetour.reports.games import incident_lines
 from enginetour.reports.html.page import format_utc, render_page
 from enginetour.reports.html.tables import (
@@ -121,13 +120,9 @@ def _index_page(review: TournamentReview, site: Site) -> str:
         incidents=sum(not line.incident.is_warning for line in review.incidents),
         warnings=sum(line.incident.is_warning for line in review.incidents),
         fairness=review.fairness,
-        following=_following(review.following),
+        following=None if review.following is None else review.following.sheet(),
         following_command=shlex.join([*_NEXT, "-t", review.facts.name, "--edition", str(review.facts.edition)]),
     )
-
-
-def _following(found: NextEncounters | None) -> Sheet | None:
-    return None if found is None else found.sheet()
 
 
 def _crosstable_page(review: TournamentReview, site: Site) -> str:
@@ -307,7 +302,7 @@ def _index(review: ListReview, site: Site) -> str:
         lead=leaders_note(review.found) if review.has_errors else "",
         chart=both_widths(partial(charts.rating_picture, review.found)) if review.has_errors else None,
         ratings=editions.list_sheet("rating list", review.found),
-        following=_following(review.following),
+        following=None if review.following is None else review.following.sheet(),
         following_command=shlex.join([*_NEXT, review.name]),
     )
 

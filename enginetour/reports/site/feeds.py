@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from uuid import NAMESPACE_URL, uuid5
 from xml.sax.saxutils import escape, quoteattr
 
 from enginetour.reports.charts.canvas import clean_text
+from enginetour.reports.sheet import iso_timestamp
 from enginetour.reports.site.league import LeagueReview, Played, SeasonReview
 from enginetour.store.games import GameLine
 
@@ -94,10 +94,6 @@ def _identity(review: LeagueReview, *words: object) -> str:
     return f"urn:uuid:{uuid5(NAMESPACE_URL, repr((review.name, began, *map(str, words))))}"
 
 
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(round(seconds), UTC).isoformat().replace("+00:00", "Z")
-
-
 def atom(review: LeagueReview, entries: Sequence[Entry], base: str) -> str:
     """Return the Atom feed. `base` is the address of the published site with a slash at its end, or empty."""
     newest = max((entry.at for entry in entries), default=0.0)
@@ -106,7 +102,7 @@ def atom(review: LeagueReview, entries: Sequence[Entry], base: str) -> str:
         f'<feed xmlns="http://www.w3.org/2005/Atom"{f" xml:base={quoteattr(base)}" if base else ""}>',
         f"<id>{_identity(review, 'feed')}</id>",
         f"<title>{_xml(review.name)}</title>",
-        f"<updated>{_moment(newest)}</updated>",
+        f"<updated>{iso_timestamp(round(newest))}</updated>",
         f"<author><name>{_xml(review.name)}</name></author>",
         "<generator>enginetour</generator>",
         f'<link rel="self" type="application/atom+xml" href={quoteattr(base + ATOM)}/>',
@@ -117,7 +113,7 @@ def atom(review: LeagueReview, entries: Sequence[Entry], base: str) -> str:
             "<entry>",
             f"<id>{entry.identity}</id>",
             f"<title>{_xml(entry.title)}</title>",
-            f"<updated>{_moment(entry.at)}</updated>",
+            f"<updated>{iso_timestamp(round(entry.at))}</updated>",
             f'<link rel="alternate" type="text/html" href={quoteattr(base + entry.address)}/>',
             f"<content>{_xml(entry.text)}</content>",
             "</entry>",
@@ -133,7 +129,7 @@ def json_feed(review: LeagueReview, entries: Sequence[Entry], base: str) -> str:
     items = [
         {"id": entry.identity, "title": clean_text(entry.title), "content_text": clean_text(entry.text)}
         | ({"url": base + entry.address} if base else {})
-        | {"date_published": _moment(entry.at)}
+        | {"date_published": iso_timestamp(round(entry.at))}
         for entry in entries
     ]
     return json.dumps({**head, "items": items}, indent=1) + "\n"
