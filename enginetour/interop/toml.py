@@ -159,16 +159,17 @@ def read_toml(path: Path, what: str, *, step: str = "", named: bool = False) -> 
 def _check_values(value: object, path: Path, text: str, keys: _KeyPath = ()) -> None:
     """Raise InputRefused for very deep nesting, and for integers of more than 64 bits (TOML 1.0, Integer)."""
     if len(keys) > _DEEPEST:
-        raise InputRefused("not valid TOML: nested too deeply", place=_place(path, text, keys))
+        raise InputRefused("not valid TOML: nested too deeply", place=place_of_key(path, text, keys))
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             _check_values(inner, path, text, (*keys, key))
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         what = "a whole number has more than 64 bits"
-        raise InputRefused(what, place=_place(path, text, keys), step="write it in quotes")
+        raise InputRefused(what, place=place_of_key(path, text, keys), step="write it in quotes")
 
 
-def _place(path: Path, text: str, keys: _KeyPath) -> str:
+def place_of_key(path: Path, text: str, keys: Iterable[str | int]) -> str:
+    """Return ``file:line`` of a key for messages, or only the file if none of `keys` is in its text."""
     line = line_of_key(text, keys)
     return f"{path}:{line}" if line else str(path)
 
@@ -202,8 +203,7 @@ def validation_error(
     errors = error.errors()
     first = _main_error(errors)
     keys, found = _alternatives(errors, first, under, _lines(text))
-    line = line_of_key(text, keys)
-    place = f"{path}:{line}" if line else str(path)
+    place = place_of_key(path, text, keys)
     name = ".".join(str(key) for key in keys if not str(key).startswith("function-"))
     more = f" (and {len(errors) - len(found)} more)" if len(errors) > len(found) else ""
     if first["type"] == "extra_forbidden":

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from enginetour.engines.registry import Registry
 from enginetour.formats.base import options_model
 from enginetour.formats.league import Entry, Rules
-from enginetour.interop.toml import known_keys, line_of_key, validation_error
+from enginetour.interop.toml import known_keys, place_of_key, validation_error
 from enginetour.model.errors import InputRefused, did_you_mean, suggest
 from enginetour.ratings.grades import Scale
 from enginetour.store.names import stage_name
@@ -228,11 +228,10 @@ class LeagueSection(_Table):
             if name.casefold() in ("qualifier", "cross") or name.casefold().startswith("playoff "):
                 what = f"divisions: {name!r} is the name of another tournament of a season"
                 raise ValueError(f"{what}. Hint: choose another name")
-        borders = len(self.divisions) - 1
-        promote = self.promote if isinstance(self.promote, tuple) else (self.promote,) * borders
-        if len(promote) != borders or min(promote, default=0) < 0:
+        rules, borders = self.rules(), len(self.divisions) - 1
+        if len(rules.promote) != borders or min(rules.promote, default=0) < 0:
             raise ValueError(f"promote must be a number, or a list of {borders} numbers that are at least 0")
-        what, place = self.rules().fault()
+        what, place = rules.fault()
         if what:
             step = f"reduce promote, playoff or entries, or increase the size of {self.divisions[place].name}"
             raise ValueError(f"divisions: {what}. Hint: {step}")
@@ -319,8 +318,7 @@ class League:
 
     def at(self, *keys: str | int) -> str:
         """Return ``file:line`` of a key."""
-        line = line_of_key(self.base.text, keys)
-        return f"{self.path}:{line}" if line else str(self.path)
+        return place_of_key(self.path, self.base.text, keys)
 
     def config(self, season: int, stage: StagePlan) -> Config:
         """Return the configuration of a tournament of a season. Divisions have the reserves of the league.
@@ -394,11 +392,6 @@ def load_league(path: Path, registry: Registry) -> League:
         registry: the engine files, for the names and ratings of the entrants.
     """
     table, text, notices = read_current(path)
-
-    def at(*keys: str | int) -> str:
-        line = line_of_key(text, keys)
-        return f"{path}:{line}" if line else str(path)
-
     if "league" not in table:
         step = 'add [league] with name = "..." and [[league.divisions]]'
         raise InputRefused("is not a league file: [league] is missing", place=str(path), step=step)
@@ -406,12 +399,12 @@ def load_league(path: Path, registry: Registry) -> League:
         if key not in _SECTIONS:
             what = f"unknown key {key!r}{suggest(key, _SECTIONS)}"
             step = "divisions have their own formats" if key == "format" else ""
-            raise InputRefused(what, place=at(key), step=step)
+            raise InputRefused(what, place=place_of_key(path, text, (key,)), step=step)
     if not isinstance(table["league"], dict):
-        raise InputRefused("league must be a table", place=at("league"), step="write [league]")
+        raise InputRefused("league must be a table", place=place_of_key(path, text, ("league",)), step="write [league]")
     if not isinstance(table.get("entrants"), list) or not table["entrants"]:
         step = 'add [[entrants]] with engine = "..." for each engine'
-        raise InputRefused("no entrants", place=at("entrants"), step=step)
+        raise InputRefused("no entrants", place=place_of_key(path, text, ("entrants",)), step=step)
     try:
         section = LeagueSection.model_validate(table["league"])
     except ValidationError as error:
@@ -427,7 +420,7 @@ def load_league(path: Path, registry: Registry) -> League:
     for name in anchor:
         if name not in entrants:
             what = f"anchor {name!r} is not an entrant{suggest(name, entrants)}"
-            raise InputRefused(what, place=at("ratings", "anchor", name))
+            raise InputRefused(what, place=base.at("ratings", "anchor", name))
     league = League(
         section, base, entrants, ratings, families, dict(_plays(section, table.get("play", {}), path, text))
     )

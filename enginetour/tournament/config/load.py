@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
-from enginetour.interop.toml import known_keys, line_of_key, read_toml, validation_error
+from enginetour.interop.toml import known_keys, line_of_key, place_of_key, read_toml, validation_error
 from enginetour.model.errors import InputRefused, LeagueFound, did_you_mean, suggest
 from enginetour.model.plugins import Registry, UnknownName, plugins_used
 from enginetour.model.renamed import RenamedKey, rename_keys, system_name
@@ -142,11 +142,6 @@ class Config(BaseModel):
         edition = "start the next edition with run --new after this one has ended"
         return "change it before the next season" if self.written else edition
 
-    @property
-    def slug(self) -> str:
-        """The tournament's name as a file name: ``[a-z0-9._-]``, at most 64 characters."""
-        return slug(self.tournament.name)
-
     def make_format(self) -> Format[Any]:
         """Make the format with the options of this file."""
         return make_format(self.system, self.format_options, self.tournament.seed)
@@ -161,12 +156,12 @@ class Config(BaseModel):
             number = keys[1] if isinstance(keys[1], int) else None
             while number is not None and number not in heirs:
                 if self._is_written("entrants", number, key):
-                    return _at(self.path, self.text, self._in_file("entrants", number, key))
+                    return place_of_key(self.path, self.text, self._in_file("entrants", number, key))
                 heirs.append(number)
                 number = self.heritage(number)
             if self._is_written("defaults", key):
                 keys = ("defaults", key)
-        return _at(self.path, self.text, self._in_file(*keys))
+        return place_of_key(self.path, self.text, self._in_file(*keys))
 
     def _is_written(self, *keys: str | int) -> bool:
         place = self._in_file(*keys)
@@ -226,18 +221,14 @@ class Config(BaseModel):
         return Path(self.play.openings.file or "").suffix.lower().removeprefix(".")
 
 
-def slug(name: str) -> str:
-    """Convert a name to a safe file name: lower case ``[a-z0-9._-]``, 1 to 64 characters, without a leading dot."""
-    cleaned = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.")[:64]
-    return cleaned or "tournament"
-
-
 def load(path: Path) -> Config:
     """Read and validate a configuration. Raise InputRefused with the file, the line and the allowed values."""
     table, text, notices = read_current(path)
     if "league" in table:
         step = f"play it with enginetour run {path}, then use the names of its tournaments"
-        raise LeagueFound("describes a league, not a tournament", place=_at(path, text, ("league",)), step=step)
+        raise LeagueFound(
+            "describes a league, not a tournament", place=place_of_key(path, text, ("league",)), step=step
+        )
     notices = (*notices, *_system_notice(path, text, table.get("format")))
     _refuse_unknown_sections(path, text, table)
     config = validated(path, text, table, notices)
@@ -270,7 +261,7 @@ def validated(path: Path, text: str, table: dict[str, Any], notices: Sequence[st
         config = Config.model_validate(read)
     except UnknownName as error:
         error.tournament = str(table["tournament"].get("name", ""))
-        error.place = error.place or _at(path, text, ("ratings", "systems"))
+        error.place = error.place or place_of_key(path, text, ("ratings", "systems"))
         raise
     except ValidationError as error:
         raise validation_error(error, path, text, Config, meant=_suggestion) from None
@@ -307,7 +298,7 @@ def _refuse_both(path: Path, text: str, renamed: Sequence[RenamedKey]) -> None:
     for key in renamed:
         if key.both:
             what = f"{key.section}.{key.current} and its previous name {key.path[-1]} are both given"
-            raise InputRefused(what, place=_at(path, text, key.path), step=f"remove {key.path[-1]}")
+            raise InputRefused(what, place=place_of_key(path, text, key.path), step=f"remove {key.path[-1]}")
 
 
 def _rename_notices(path: Path, text: str, renamed: Sequence[RenamedKey]) -> tuple[str, ...]:
@@ -316,7 +307,8 @@ def _rename_notices(path: Path, text: str, renamed: Sequence[RenamedKey]) -> tup
     for key in renamed:
         old = f"{key.section}.{key.path[-1]}"
         first.setdefault(
-            old, f"{_at(path, text, key.path)}: {old} is now called {key.current}; the previous name still works"
+            old,
+            f"{place_of_key(path, text, key.path)}: {old} is now called {key.current}; the previous name still works",
         )
     return tuple(first.values())
 
@@ -324,7 +316,8 @@ def _rename_notices(path: Path, text: str, renamed: Sequence[RenamedKey]) -> tup
 def _system_notice(path: Path, text: str, table: object) -> Iterator[str]:
     named = table.get("system") if isinstance(table, dict) else None
     if isinstance(named, str) and (current := system_name(named)) != named:
-        yield f"{_at(path, text, ('format', 'system'))}: {named} is now called {current}; the previous name still works"
+        place = place_of_key(path, text, ("format", "system"))
+        yield f"{place}: {named} is now called {current}; the previous name still works"
 
 
 def current_text(text: str) -> str:
@@ -351,19 +344,21 @@ def _refuse_unknown_sections(path: Path, text: str, table: dict[str, Any]) -> No
             # [rating] is a misspelled section; a key outside of all sections is more likely one of an entrant.
             close = did_you_mean(key, _SECTIONS) if isinstance(table[key], dict) else ""
             what = f"unknown key {key!r}{close or _suggestion((key,), _SECTIONS) or suggest(key, _SECTIONS)}"
-            raise InputRefused(what, place=_at(path, text, (key,)))
+            raise InputRefused(what, place=place_of_key(path, text, (key,)))
     if "tournament" not in table and any(key in table for key in ("format", "play", "entrants")):
         raise InputRefused('[tournament] with name = "..." is missing', place=str(path))
     if "format" not in table and isinstance(table.get("tournament"), dict):
         for key in {"format", "system"} & table["tournament"].keys():  # other programs use this section
             what = f"unknown key 'tournament.{key}'{_suggestion(('tournament', key), ())}"
-            raise InputRefused(what, place=_at(path, text, ("tournament", key)))
+            raise InputRefused(what, place=place_of_key(path, text, ("tournament", key)))
     if "format" in table and not table.get("entrants"):
         step = 'add [[entrants]] with engine = "..." for each, best first; enginetour engines list shows the engines'
-        raise InputRefused("no entrants", place=_at(path, text, ("entrants",)), step=step)
+        raise InputRefused("no entrants", place=place_of_key(path, text, ("entrants",)), step=step)
     if isinstance(table.get("entrants"), dict):
         what = "entrants must be a list of tables"
-        raise InputRefused(what, place=_at(path, text, ("entrants",)), step="write [[entrants]] for each entrant")
+        raise InputRefused(
+            what, place=place_of_key(path, text, ("entrants",)), step="write [[entrants]] for each entrant"
+        )
 
 
 def _scale(path: Path, text: str, table: dict[str, Any]) -> object:
@@ -377,7 +372,7 @@ def _scale(path: Path, text: str, table: dict[str, Any]) -> object:
             if scale not in (None, "go"):
                 what = f"rating: {entrant['rating']!r} is a Go grade, but rating_scale is {scale!r}"
                 step = 'set rating_scale = "go" under [tournament], or write ratings as numbers'
-                raise InputRefused(what, place=_at(path, text, ("entrants", number, "rating")), step=step)
+                raise InputRefused(what, place=place_of_key(path, text, ("entrants", number, "rating")), step=step)
             return "go"
     return scale
 
@@ -390,12 +385,12 @@ def format_options(path: Path, text: str, table: object, scale: object, under: _
     """Return the validated settings of a format; `under` is the place of its table in the file."""
     if not isinstance(table, dict) or "system" not in table:
         known = ", ".join(sorted(SYSTEMS))
-        raise InputRefused(f'[format] needs system = "..."; known: {known}', place=_at(path, text, under))
+        raise InputRefused(f'[format] needs system = "..."; known: {known}', place=place_of_key(path, text, under))
     system = table["system"]
     if not isinstance(system, str) or system_name(system) not in SYSTEMS:
         what = f"unknown format {system!r}{suggest(str(system), SYSTEMS)}"
         step = "list the formats: enginetour systems"
-        raise UnknownName(what, place=_at(path, text, (*under, "system")), step=step)
+        raise UnknownName(what, place=place_of_key(path, text, (*under, "system")), step=step)
     model = options_model(system_name(system))
     settings = {key: value for key, value in table.items() if key != "system"}
     if scale == "go" and "base" in model.model_fields:
@@ -404,8 +399,3 @@ def format_options(path: Path, text: str, table: object, scale: object, under: _
         return model.model_validate(settings)
     except ValidationError as error:
         raise validation_error(error, path, text, model, under=under, meant=_suggestion) from None
-
-
-def _at(path: Path, text: str, keys: tuple[str | int, ...]) -> str:
-    line = line_of_key(text, tuple(keys))
-    return f"{path}:{line}" if line else str(path)

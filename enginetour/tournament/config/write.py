@@ -19,7 +19,7 @@ from enginetour.model.timecontrol import TimeControl
 from enginetour.ratings import grades
 from enginetour.store.address import workspace_of
 from enginetour.tournament.config.entrants import refuse_limits
-from enginetour.tournament.config.load import current_text, load, slug
+from enginetour.tournament.config.load import current_text, load
 from enginetour.tournament.config.sections import LARGEST_RATING
 
 if TYPE_CHECKING:
@@ -318,7 +318,7 @@ def write_match(draft: ConfigDraft, folder: Path, words: Mapping[str, str] | Non
 
     for number in range(1, _MOST_FILES):
         numbered = with_number(draft, number)
-        path = folder / f"{slug(str(numbered.tournament['name']))}.toml"
+        path = folder / f"{_file_name(str(numbered.tournament['name']))}.toml"
         if not path.exists():
             write_draft(numbered, path, words)
             return path, True
@@ -327,6 +327,11 @@ def write_match(draft: ConfigDraft, folder: Path, words: Mapping[str, str] | Non
             return path, False
     what = f"has {_MOST_FILES} configurations of this name already"
     raise UsageRefused(what, place=str(folder), step="choose another name with --name")
+
+
+def _file_name(title: str) -> str:
+    """Convert a name to a safe file name: lower case ``[a-z0-9._-]``, 1 to 64 characters, without a leading dot."""
+    return re.sub(r"[^a-z0-9._-]+", "-", title.lower()).strip("-.")[:64] or "tournament"
 
 
 def remove_draft(path: Path, *, with_folder: bool) -> None:
