@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -297,6 +298,14 @@ def check_present(name: str, names: Collection[str], gone: Collection[str], what
 def options_model(name: str) -> Any:
     """Return the pydantic model of a system's settings. Raises KeyError for an unknown name."""
     return SYSTEMS[name].load("Options")
+
+
+def setting_value(text: str) -> object:
+    """Read the value of a setting that the user typed: TOML as in a configuration, or else text without quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (ValueError, RecursionError):  # not TOML, a number with thousands of digits, or too many nested brackets
+        return text
 
 
 def own_decisions(name: str) -> dict[str, str]:

@@ -8,7 +8,6 @@ the same simulated engines, so their differences are more precise than the figur
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from pydantic import ValidationError
 
-from enginetour.formats.base import Format, make_format, options_model
+from enginetour.formats.base import Format, make_format, options_model, setting_value
 from enginetour.formats.pairing.schedule import MOST_EACH
 from enginetour.formats.simulation import (
     Estimate,
@@ -56,7 +55,7 @@ def parse_goal(text: str, names: Sequence[str]) -> Goal:
             what = "compares formats for one field, not for games between divisions"
             step = 'set this goal in a configuration with system = "adaptive" and use `enginetour forecast`'
             raise UsageRefused(what, place="--goal", step=step)
-        given[key] = _value(value)
+        given[key] = setting_value(value)
     if "top" in given:
         given.setdefault("los", _USUAL_LOS)
     try:
@@ -70,13 +69,6 @@ def parse_goal(text: str, names: Sequence[str]) -> Goal:
     except ValueError as error:
         raise UsageRefused(str(error).removeprefix("goal: "), place="--goal") from None
     return goal
-
-
-def _value(text: str) -> object:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (ValueError, RecursionError):  # not TOML, such as a name without quotes
-        return text
 
 
 class _Pipe(Protocol):

@@ -6,7 +6,6 @@ figures themselves.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import exp, isfinite, log, sqrt
@@ -16,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import ValidationError
 
-from enginetour.formats.base import SYSTEMS, Format, S, make_format, options_model
+from enginetour.formats.base import SYSTEMS, Format, S, make_format, options_model, setting_value
 from enginetour.formats.pairing.field import Dice
 from enginetour.model import task
 from enginetour.model.errors import InputRefused, UsageRefused, did_you_mean
@@ -325,14 +324,11 @@ def parse_system(text: str, rounds: int) -> _Contender:
 
 
 def _setting(pair: str, text: str) -> tuple[str, object]:
-    """Parse ``key=value``; the value is TOML as in a configuration, or text without quotes."""
+    """Parse ``key=value``."""
     key, equals, value = pair.partition("=")
     if not equals or not key:
         raise UsageRefused(f"a setting must have the form key=value (found {pair!r})", place=text)
-    try:
-        return key, tomllib.loads(f"value = {value}")["value"]
-    except (ValueError, RecursionError):  # not TOML, or a number with thousands of digits, or too many nested brackets
-        return key, value
+    return key, setting_value(value)
 
 
 FIGURES = tuple(figure.name for figure in fields(_Accuracy))

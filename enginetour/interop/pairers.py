@@ -6,7 +6,6 @@ A round that the file already contains is paired again: its opponents and byes o
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,7 +14,7 @@ from typing import Any, NoReturn, get_args
 
 from pydantic import ValidationError
 
-from enginetour.formats.base import FEWEST, SYSTEMS, RatingHandicap, make_format, options_model
+from enginetour.formats.base import FEWEST, SYSTEMS, RatingHandicap, make_format, options_model, setting_value
 from enginetour.formats.dutch import Dutch
 from enginetour.formats.gotha import Handicap
 from enginetour.formats.information import Information
@@ -358,10 +357,7 @@ def parse_settings(words: Iterable[str]) -> dict[str, object]:
         if not sign or not key.strip():
             step = "run enginetour systems NAME to list the keys"
             raise UsageRefused(f"{word!r} is not a valid KEY=VALUE setting", place="--set", step=step)
-        try:
-            found[key.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except (ValueError, RecursionError):  # not valid TOML, a very long number, or deep nesting
-            found[key.strip()] = value.strip()
+        found[key.strip()] = setting_value(value.strip())
     return found
 
 
