@@ -112,12 +112,12 @@ def add(engine: str, command: tuple[str, ...], protocol: str | None) -> None:
     Example: enginetour engines add my-engine ./my-engine --own-flag
     """
     from enginetour.engines.enginefile import EngineEntry, write_entry
-    from enginetour.tournament.probing import detect
+    from enginetour.tournament.probing import detect_each
 
     folder = _folder()
     if (folder / f"{engine}.toml").exists():
         raise InputRefused("already exists", place=str(folder / f"{engine}.toml"), step="choose another name")
-    spec, probe = detect(command, protocol, Path.cwd())
+    ((spec, probe),) = detect_each((command,), protocol, Path.cwd())
     name = probe.own_name or engine
     entry = EngineEntry(engine, name, spec.command, spec.protocol, author=probe.author)
     path = write_entry(folder, entry)

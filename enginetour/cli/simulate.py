@@ -347,7 +347,7 @@ def plan(
     if output is not None:
         write_plan(made, output)
         if output_form() == "text":
-            if made.bundled:
+            if made.lineup.bundled:
                 about = "contains bundled engines; to plan with your engines, add --engine ID for each of them"
                 echo(f"{output} {about}")
             announce_config(output)

@@ -24,6 +24,7 @@ _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(7)
 _SHARES = _SHARES / _SHARES.sum()
 _SHORTEST_S = 1e-3  # seconds; the duration of a game that took no time, or of all games if durations are not known
 _ERRORS = Goal(error=1.0)  # the size of the error has no effect on the gains
+_CHOSEN = 5  # encounters of a suggestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,6 @@ def suggest_encounters(
     seconds: Mapping[str, float],
     usual: float | None = None,
     games: int = 20,
-    count: int = 5,
     among: Collection[str] | None = None,
 ) -> Suggestion:
     """Choose the encounters that reduce the errors of a list most per hour, the first one first.
@@ -73,7 +73,6 @@ def suggest_encounters(
         seconds: mean duration of a game of each engine; an engine without a value has `usual`.
         usual: mean duration of a game, or None if durations are not known; then the gain per game decides.
         games: number of games of each encounter, even.
-        count: number of encounters.
         among: engines that can play; None for all.
 
     Raises:
@@ -95,7 +94,7 @@ def suggest_encounters(
     open_ = here[:, None] & here[None, :] & ~np.eye(len(names), dtype=np.bool_)
     before, part, chosen = errors_of(known), pool_of.copy(), list[Encounter]()
     mean = float(before.mean())
-    while len(chosen) < count and open_.any():
+    while len(chosen) < _CHOSEN and open_.any():
         apart = open_ & (part[:, None] != part[None, :])
         wanted = apart if apart.any() else open_
         worth = np.where(wanted, gains(known, _ERRORS) / each, -1.0)

@@ -71,10 +71,8 @@ def matrix_of(kind: MatrixName, found: RatingList, pairs: Pairs | None, quantile
     return Matrix(kind, names, pools, values, errors=errors)
 
 
-def group_difference(
-    found: RatingList, one: Sequence[str], other: Sequence[str], quantile: float = NORMAL_95
-) -> tuple[float, float] | None:
-    """Return the mean rating of one group of rated engines minus that of another, and `quantile` standard deviations.
+def group_difference(found: RatingList, one: Sequence[str], other: Sequence[str]) -> tuple[float, float] | None:
+    """Return the mean rating of one group of rated engines minus that of another, and its 95 % error.
 
     Return None if a group is empty, if the games do not connect the groups, or if their pool is too large for errors.
     """
@@ -89,7 +87,7 @@ def group_difference(
         for name in names:
             ways[basis.fit.names.index(name)] += sign / len(names)
     variance = max(0.0, float(ways @ basis.errors.covariance @ ways))
-    return float(ways @ basis.shown.ratings), sqrt(variance) * basis.fit.unit * basis.shown.point * quantile
+    return float(ways @ basis.shown.ratings), sqrt(variance) * basis.fit.unit * basis.shown.point * NORMAL_95
 
 
 def _los(basis: FitBasis, places: Index) -> Vector:

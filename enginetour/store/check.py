@@ -473,7 +473,7 @@ class _Inspector:
     def all(self) -> Inspection:
         """Run all checks. The pages are checked first, because damaged pages can cause other findings."""
         database = self.store.database
-        self._note("pages", database.integrity(_MOST_SHOWN))
+        self._note("pages", database.integrity())
         self._note("rows", _invalid_cells(database))
         for damage in self._listed("entrants", lambda: damages(database)):
             self.findings.append(Finding(f"tournament {damage.tournament}", damage.what))

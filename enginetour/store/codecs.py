@@ -82,14 +82,11 @@ class Word(TypeDecorator[Any]):
 
 
 class JsonText(TypeDecorator[Any]):
-    """Column type for JSON text that the reader parses. With `may_be_empty`, an empty string means no value."""
+    """Column type for JSON text that the reader parses. If it `may_be_empty`, an empty string means no value."""
 
     impl = WORDS
     cache_ok = True
-
-    def __init__(self, *, may_be_empty: bool = False) -> None:
-        super().__init__()
-        self.may_be_empty = may_be_empty
+    may_be_empty = False
 
 
 class Json(JsonText):
@@ -109,7 +106,8 @@ class Json(JsonText):
         may_be_empty: bool = False,
         shared: bool = False,
     ) -> None:
-        super().__init__(may_be_empty=may_be_empty)
+        super().__init__()
+        self.may_be_empty = may_be_empty
         self.read = read
         self.write = write
         self.shared = shared

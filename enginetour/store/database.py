@@ -40,6 +40,7 @@ def lock_of(address: Address | str, slug: str) -> Lock:
 
 
 PATIENCE_S = 60.0  # seconds; longest wait to write a game while the database is locked or a server restarts
+_MOST_FAULTS = 20  # of one kind
 RETRY_S = 0.2  # seconds between two attempts to reach a server
 
 
@@ -207,13 +208,10 @@ class Database:
         with self.reading() as connection:
             return connection.execute(query, values).scalar()
 
-    def integrity(self, most: int = 20) -> Iterator[str]:
-        """Yield the faults that the full check of SQLite or PostgreSQL finds, and broken references.
-
-        At most `most` faults of each kind are found.
-        """
+    def integrity(self) -> Iterator[str]:
+        """Yield the first faults of each kind that the full check of SQLite or PostgreSQL finds; broken references."""
         with self.reading() as connection:
-            yield from self.backend.integrity(connection, most)
+            yield from self.backend.integrity(connection, _MOST_FAULTS)
 
     @contextmanager
     def _write_connection(self) -> Iterator[Connection]:

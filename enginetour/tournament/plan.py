@@ -52,7 +52,7 @@ from enginetour.tournament.config.entrants import (
     side_of,
 )
 from enginetour.tournament.config.load import Config
-from enginetour.tournament.config.sections import EntrantSection, listed_order
+from enginetour.tournament.config.sections import listed_order
 from enginetour.tournament.quality import can_replace
 
 if TYPE_CHECKING:
@@ -216,9 +216,9 @@ class Plan:
         """Return the openings in the order of an edition."""
         return self.book.seeded(self.book.seed + (edition - 1) * _EDITION_SEEDS)
 
-    def side(self, spec: EngineSpec, section: EntrantSection | None = None) -> Side:
-        """Return how an engine plays in this tournament: its time controls and margins."""
-        return side_of(self.config, spec, section)
+    def side(self, spec: EngineSpec) -> Side:
+        """Return how an engine without its own settings plays in this tournament: its time controls and margins."""
+        return side_of(self.config, spec, None)
 
 
 def prepare(source: Path | Config, db: Address | None, *, resumes: bool = False, workspace: Path | None = None) -> Plan:
@@ -388,7 +388,7 @@ def refuse_field(plan: Plan) -> None:
         raise InputRefused(str(error), place=config.at("format", "system")) from None
 
 
-def refuse_openings(plan: Plan, edition: int = 1) -> None:
+def refuse_openings(plan: Plan, edition: int) -> None:
     """Raise InputRefused for an invalid opening of a large book that the edition may use.
 
     The format must be able to pair the entrants.

@@ -141,11 +141,6 @@ class NightPlan:
             f"{slots} concurrent {games}, {controls}, {ratings}"
         )
 
-    @property
-    def bundled(self) -> bool:
-        """Return whether bundled engines represent engines that are not named."""
-        return self.lineup.bundled
-
     def to_json(self) -> dict[str, object]:
         """Return what the night has, ready for JSON."""
         night = self.night

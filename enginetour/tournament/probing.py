@@ -122,19 +122,12 @@ def _ended_well(futures: Mapping[str, Future[Any]]) -> dict[str, ProbeResult]:
     return {name: future.result() for name, future in futures.items() if future.done() and not future.exception()}
 
 
-def detect(command: tuple[str, ...], protocol: str | None, folder: Path) -> Detected:
-    """Return a program with its protocol, and its probe. Raise EngineRefused if it does not respond in any protocol.
-
-    Relative paths of the command start at `folder`.
-    """
-    return detect_each((command,), protocol, folder)[0]
-
-
 def detect_each(
     commands: Sequence[tuple[str, ...]], protocol: str | None, folder: Path, executor: LocalExecutor | None = None
 ) -> list[Detected]:
-    """Detect the protocols of several commands together. Raise the same errors as `detect`.
+    """Return the programs of several commands, each with its protocol and its probe.
 
+    Relative paths of the commands start at `folder`. Raise EngineRefused if a program does not respond in any protocol.
     Most engines use UCI and respond at once. The others are started in each protocol with the usual time limit, and the
     first response decides. If `executor` is given, it starts the engines.
     """
