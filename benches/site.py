@@ -25,8 +25,8 @@ from enginetour.model.game import Entrant, Game, GameFinished, MoveMade, Opening
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.reports.site.write import write_site
+from enginetour.store.address import stage_name
 from enginetour.store.log import TournamentLog
-from enginetour.store.names import stage_name
 from enginetour.store.replay import fold
 from enginetour.store.seasons import seasons_of, write_season
 from enginetour.store.tournaments import Draft, Store

@@ -35,8 +35,7 @@ from enginetour.cli.rate import reading_bar, report_broken_games
 from enginetour.model.errors import InputRefused, StoreRefused, UsageRefused, usage_errors
 from enginetour.model.variants import variant_named
 from enginetour.reports.sheet import Column, Sheet, format_count, iso_timestamp
-from enginetour.store.address import Address, database_of, existing_database
-from enginetour.store.unreadable import rows_of_others
+from enginetour.store.address import Address, database_of, existing_database, rows_of_others
 from enginetour.tournament.rating import describe_left_out
 
 if TYPE_CHECKING:

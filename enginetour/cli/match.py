@@ -22,8 +22,7 @@ from enginetour.cli.options import (
 )
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet
 from enginetour.model.errors import TourError, UsageRefused, usage_errors
-from enginetour.store.address import Address, database_of, results_of, workspace_of
-from enginetour.store.unreadable import rows_of_others
+from enginetour.store.address import Address, database_of, results_of, rows_of_others, workspace_of
 
 if TYPE_CHECKING:
     from enginetour.cli.session import Run

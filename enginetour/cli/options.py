@@ -19,14 +19,23 @@ from enginetour.cli.printing import echo, format_sheet, hold_view, output_form, 
 from enginetour.interop.files import bundled_directory, is_special, refuse_valuable, replace_bytes
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
 from enginetour.reports.sheet import MARKUPS, PLAIN_WIDTH, Sheet, json_text
-from enginetour.store.address import Address, database_of, existing_database, parse_address, slug_of, workspace_of
-from enginetour.store.unreadable import rows_of_others
+from enginetour.store.address import (
+    Address,
+    NameKind,
+    database_of,
+    existing_database,
+    names_in,
+    newest_tournaments,
+    parse_address,
+    rows_of_others,
+    slug_of,
+    workspace_of,
+)
 
 if TYPE_CHECKING:
     from enginetour.ratings.ratinglist import RatingList
     from enginetour.reports.charts.canvas import Picture
     from enginetour.store.log import TournamentLog
-    from enginetour.store.names import NameKind
     from enginetour.store.tournaments import Store
 
 
@@ -170,7 +179,6 @@ class TournamentChoice:
         database = self.database
         if self.edition is not None or not isinstance(database, Path):
             return []
-        from enginetour.store.names import newest_tournaments
         from enginetour.tournament.control import ConnectionClosed, ask, socket_path
 
         found, names = [], newest_tournaments(database, of_season=together) if self.name is None else [(self.name, 0)]
@@ -447,8 +455,6 @@ class _Names(click.types.StringParamType):
 
 
 def _in_database(ctx: click.Context, kind: Any, start: str) -> list[str]:
-    from enginetour.store.names import names_in
-
     database = existing_database(Path.cwd(), ctx.params.get("db"))
     return names_in(database, kind, start) if isinstance(database, Path) else []
 

@@ -20,8 +20,7 @@ from enginetour.cli.options import (
 )
 from enginetour.cli.printing import echo
 from enginetour.model.errors import UsageRefused
-from enginetour.store.address import Address, existing_database, report_of, results_of
-from enginetour.store.unreadable import rows_of_others
+from enginetour.store.address import Address, existing_database, report_of, results_of, rows_of_others
 
 
 @click.command()

@@ -32,12 +32,11 @@ from enginetour.model.game import GameFinished
 from enginetour.reports.pgn import PgnFile
 from enginetour.reports.progress import format_clock
 from enginetour.reports.sheet import format_count, render
-from enginetour.store.address import Address
+from enginetour.store.address import Address, rows_of_others
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import repeated_games
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import newest_log
-from enginetour.store.unreadable import rows_of_others
 from enginetour.tournament import run
 from enginetour.tournament.executor import LocalExecutor
 from enginetour.tournament.plan import few_open, overload_warnings, own_cores

@@ -38,12 +38,11 @@ from enginetour.model.variants import variant_named
 from enginetour.reports.sheet import Column, Sheet, format_duration
 from enginetour.reports.standings import probes_sheet
 from enginetour.reports.starts import round_one_lines
-from enginetour.store.address import Address, database_of, workspace_of
+from enginetour.store.address import Address, database_of, rows_of_others, workspace_of
 from enginetour.store.database import database_exists
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
 from enginetour.store.tournaments import Store
-from enginetour.store.unreadable import rows_of_others
 from enginetour.tournament import plan as limits
 from enginetour.tournament import probing
 from enginetour.tournament.config.load import load

@@ -1,17 +1,22 @@
 """Database addresses (`--db`): a SQLite file, or the URL of a PostgreSQL server, which is shown without its password.
 
-This module also defines the file names of tournaments and the default directories.
+This module also defines the names of tournaments, their file names and the default directories, and reads names from a
+database. It does not load the store, which takes longer.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import shlex
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlencode
 
-from enginetour.model.errors import UsageRefused
+from enginetour.model.errors import StoreRefused, TourError, UsageRefused
 
 _SCHEMES = ("postgresql", "postgres")  # libpq, "Connection URIs"
 _SECRET = frozenset({"password", "sslpassword"})  # libpq, "Parameter Key Words"
@@ -100,6 +105,11 @@ def slug_of(name: str, edition: int = 1) -> str:
     return fit if edition == 1 else f"{fit}.{edition}"
 
 
+def stage_name(league: str, season: int, label: str) -> str:
+    """Return the name of a tournament of a league."""
+    return f"{league} S{season} {label}"
+
+
 def workspace_of(start: Path) -> Path:
     """Return the nearest directory, from `start` upwards, that contains ``engines`` or ``results``, or else `start`."""
     here = start.resolve()
@@ -160,3 +170,71 @@ def results_of(start: Path, database: Address) -> Path:
     It is the directory of a SQLite file, and ``results`` of the workspace for a server.
     """
     return database.parent if isinstance(database, Path) else workspace_of(start) / "results"
+
+
+# Names in a database, for completion and running tournaments, and the reason why a database cannot be read.
+
+NameKind = Literal["tournament", "list", "entrant", "engine"]
+_QUERIES: dict[NameKind, str] = {
+    "tournament": "SELECT DISTINCT name FROM tournaments WHERE name LIKE ? ESCAPE '\\' AND system <> 'import'",
+    "list": "SELECT DISTINCT name FROM lists WHERE name LIKE ? ESCAPE '\\'",
+    "entrant": "SELECT DISTINCT name FROM entrants WHERE name LIKE ? ESCAPE '\\'",
+    "engine": "SELECT DISTINCT name FROM engines WHERE name LIKE ? ESCAPE '\\'",
+}
+_MOST = 200  # names; a shell does not show more in a useful way
+_WAIT_S = 0.2  # a locked database must not make the shell wait
+
+
+def names_in(database: Path, kind: NameKind, start: str) -> list[str]:
+    """Return the names that begin with `start`, in order; none if the database cannot be read."""
+    pattern = start.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+    rows = _rows(database, f"{_QUERIES[kind]} ORDER BY name LIMIT {_MOST}", pattern)
+    return [str(name) for (name,) in rows if str(name).isprintable()]
+
+
+def newest_tournaments(database: Path, *, of_season: bool) -> list[tuple[str, int]]:
+    """Return the newest tournament with its edition; the list is empty if the database cannot be read.
+
+    With `of_season`, return all tournaments of its season, in the order of their starts, if it is part of a league.
+    """
+    newest = "SELECT name, edition FROM tournaments WHERE system <> 'import' ORDER BY id DESC LIMIT 1"
+    found = [(str(name), int(edition)) for name, edition in _rows(database, newest)]
+    for league, season in _rows(database, "SELECT league, number FROM seasons") if found and of_season else ():
+        if found[0][0].startswith(begin := stage_name(league, season, "")):
+            query = "SELECT name, max(edition) FROM tournaments WHERE substr(name, 1, ?) = ? GROUP BY name ORDER BY id"
+            return [(str(name), int(edition)) for name, edition in _rows(database, query, len(begin), begin)]
+    return found
+
+
+def _rows(database: Path, query: str, *values: str | int) -> list[tuple[Any, ...]]:
+    import sqlite3  # imported here: most commands do not read names
+
+    try:
+        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, timeout=_WAIT_S)) as reader:
+            return reader.execute(query, values).fetchall()
+    except sqlite3.Error:
+        return []
+
+
+@contextmanager
+def rows_of_others(path: Address) -> Iterator[None]:
+    """If reading the database fails, inspect it; raise StoreRefused if it is damaged.
+
+    If it is not damaged, the failure is an internal error and is raised unchanged.
+    """
+    from enginetour.store.dialect import UNREADABLE  # imported here: a command starts faster without it
+
+    try:
+        yield
+    except TourError:
+        raise
+    except UNREADABLE as error:
+        from enginetour.store.check import first_fault
+        from enginetour.store.database import database_exists
+
+        found = first_fault(path) if database_exists(path) else ""
+        if not found:
+            raise
+        command = shlex.join(["enginetour", "db", "check", "--db", str(path)])
+        step = f"run {command}, or use a backup with --db"
+        raise StoreRefused(f"cannot be read, {found}", place=str(path), step=step) from error

@@ -15,9 +15,9 @@ from enginetour.formats.base import FEWEST, Format
 from enginetour.formats.league import Move, Rules, Season, SeasonResult, playoff_pairs
 from enginetour.model.errors import StoreRefused, UsageRefused, did_you_mean
 from enginetour.model.game import StandingsRow
+from enginetour.store.address import stage_name
 from enginetour.store.games import TournamentReader
 from enginetour.store.log import TournamentLog
-from enginetour.store.names import stage_name
 from enginetour.store.replay import fold
 from enginetour.store.tables import SEASONS, TOURNAMENTS
 from enginetour.store.tournaments import Store

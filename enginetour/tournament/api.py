@@ -34,14 +34,21 @@ from enginetour.reports.pgn import common_tags, game_pgn
 from enginetour.reports.progress import format_games, status_json
 from enginetour.reports.standings import standings_sheet
 from enginetour.store import models
-from enginetour.store.address import Address, database_of, existing_database, parse_address, results_of, workspace_of
+from enginetour.store.address import (
+    Address,
+    database_of,
+    existing_database,
+    parse_address,
+    results_of,
+    rows_of_others,
+    workspace_of,
+)
 from enginetour.store.games import GameLine
 from enginetour.store.log import TournamentLog
 from enginetour.store.models import Session, select
 from enginetour.store.replay import fold
 from enginetour.store.tables import TournamentEntry
 from enginetour.store.tournaments import Store, tournament_entries
-from enginetour.store.unreadable import rows_of_others
 from enginetour.tournament.config.load import Config, load
 from enginetour.tournament.config.quickmatch import MatchRequest, draft_match
 from enginetour.tournament.config.write import write_draft, write_match

@@ -13,7 +13,7 @@ from sqlalchemy import text, update
 
 from enginetour.engines.enginefile import stored_spec
 from enginetour.model.errors import StoreRefused
-from enginetour.store.address import Address
+from enginetour.store.address import Address, rows_of_others
 from enginetour.store.backup import upgrade_database
 from enginetour.store.check import Inspection, damages, inspect, repair
 from enginetour.store.database import Database
@@ -21,7 +21,6 @@ from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import COMPUTATION, publish
 from enginetour.store.tables import ENTRANTS
 from enginetour.store.tournaments import Store
-from enginetour.store.unreadable import rows_of_others
 from tests.support.databases import add_game, full_game, game, meddled, older, open_log, sound_log
 from tests.support.faults import SPOILT, spoil, tried
 from tests.support.tournaments import THREE, config, read, running, tour, unwrapped

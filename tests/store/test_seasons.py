@@ -11,8 +11,8 @@ from enginetour.model.errors import UsageRefused
 from enginetour.model.game import Added, Entrant, GameVoided, Withdrawn
 from enginetour.model.task import EngineSpec
 from enginetour.reports.league import stage_state
+from enginetour.store.address import stage_name
 from enginetour.store.log import TournamentLog
-from enginetour.store.names import stage_name
 from enginetour.store.seasons import SeasonBook, newest_season, seasons_of, write_season
 from enginetour.store.tournaments import Store
 from tests.support.databases import league_played, play_on, reported_played

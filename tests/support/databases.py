@@ -56,7 +56,7 @@ from enginetour.model.game import (
 )
 from enginetour.model.task import EngineSpec
 from enginetour.ratings.ratinglist import RatingList, Row
-from enginetour.store.address import Address
+from enginetour.store.address import Address, stage_name
 from enginetour.store.check import inspect
 from enginetour.store.counts import counts_by_name, counts_by_pair, kept_counts, pack_counts
 from enginetour.store.database import Database
@@ -64,7 +64,6 @@ from enginetour.store.engines import rated_names
 from enginetour.store.games import TournamentReader, recounted, versions_counts
 from enginetour.store.imports import Imported, export_titles, import_games
 from enginetour.store.log import TournamentLog
-from enginetour.store.names import stage_name
 from enginetour.store.replay import fold
 from enginetour.store.schema.versions.schema_9 import ADDED as NEW_TABLES
 from enginetour.store.seasons import newest_season, write_season

@@ -20,7 +20,7 @@ from enginetour.formats.league import Entry, Rules
 from enginetour.interop.toml import known_keys, place_of_key, validation_error
 from enginetour.model.errors import InputRefused, did_you_mean, suggest
 from enginetour.ratings.grades import Scale
-from enginetour.store.names import stage_name
+from enginetour.store.address import stage_name
 from enginetour.store.seasons import Kind
 from enginetour.tournament.config.entrants import engines_of
 from enginetour.tournament.config.load import Config, format_options, read_current, validated
