@@ -70,7 +70,6 @@ SINGLE = {
     "enginetour.formats.bubble": "a format, loaded by its name",
     "enginetour.formats.dutch": "a format, loaded by its name",
     "enginetour.formats.information": "a format, loaded by its name",
-    "enginetour.formats.leagueplan": "simulated seasons, without processes and files",
     "enginetour.formats.match": "a format, loaded by its name",
     "enginetour.interop.bubblecase": "a file format",
     "enginetour.interop.h9": "a file format",

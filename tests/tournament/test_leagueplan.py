@@ -8,8 +8,8 @@ import pytest
 
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.league import Rules
-from enginetour.formats.leagueplan import LeagueModel, _Play
 from enginetour.formats.simulation import SimulationModel, draw_population
+from enginetour.tournament.leagueplan import LeagueModel, _Play
 from tests.support.tournaments import league, read, tour
 
 
