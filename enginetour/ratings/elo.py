@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from enginetour.ratings import incremental
-from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatingState, Standing
+from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatingState, Rule, Standing
 
 NEW_GAMES = 30  # FIDE B.02 8.3.3
 _K_NEW, _K_USUAL, _K_TOP = 40.0, 20.0, 10.0  # FIDE B.02 8.3.3
@@ -74,16 +74,10 @@ def expected_score(gap: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _EloRule:
-    settings: EloSettings
-    mode: Mode
-    system: str = "elo"
-
-    def entry(self) -> float:
-        return self.settings.start_value
-
+class _EloRule(Rule):
     def weight(self, standing: Standing, _event: str = "", /) -> float:
-        settings = self.settings
+        """Return K by the policy."""
+        settings: EloSettings = self.settings
         if settings.k_policy == "fixed":
             return settings.k
         if settings.k_policy == "by-games":
@@ -92,9 +86,6 @@ class _EloRule:
             return _K_NEW
         return _K_TOP if standing.peak >= _TOP_RATING else _K_USUAL
 
-    def bonus(self, _standing: Standing, _event: str = "", /) -> float:
-        return 0.0
-
     def expected(self, white: float, black: float, _handicap: int = 0, /) -> tuple[float, float]:
         """Return the expected scores; the clip applies to the rating difference without the advantage, as in FIDE."""
         gap = white - black
@@ -102,10 +93,7 @@ class _EloRule:
             gap = max(-self.settings.clip, min(self.settings.clip, gap))
         return expected_score(gap + self.settings.adv), expected_score(-gap - self.settings.adv)
 
-    def settle(self, rating: float) -> float:
-        return rating
-
 
 def begin(settings: EloSettings, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
     """Return the state before the first game; `start` contains the start ratings of engines."""
-    return incremental.begin(_EloRule(settings, settings.mode), start, lineage if settings.inherit else None)
+    return incremental.begin(_EloRule(settings, "elo"), start, lineage)

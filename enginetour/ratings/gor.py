@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from enginetour.model.errors import InputRefused
 from enginetour.ratings import grades, incremental
-from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatingState, Standing
+from enginetour.ratings.incremental import LARGEST, Lineage, Mode, RatingState, Rule, Standing
 
 FLOOR = 100.0  # Cieply 1998: 20 kyu, the lowest rating
 _CZECH_A = 115.0  # Cieply 1998
@@ -139,19 +139,12 @@ def grade_rating(grade: str, variant: _Variant = "czech") -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _GorRule:
-    settings: GorSettings
-    mode: Mode
-    system: str
-
-    def entry(self) -> float:
-        return self.settings.start_value
+class _GorRule(Rule):
+    """The EGF variant has no bonus: it adds its points through the expected scores."""
 
     def weight(self, standing: Standing, _event: str = "", /) -> float:
+        """Return con by the table of GoR."""
         return con(standing.rating)
-
-    def bonus(self, _standing: Standing, _event: str = "", /) -> float:
-        return 0.0  # the EGF variant adds its points through the expected scores
 
     def expected(self, white: float, black: float, handicap: int = 0, /) -> tuple[float, float]:
         """Return the expected scores; each handicap stone adds one grade to the side that receives it."""
@@ -173,9 +166,7 @@ def begin(settings: GorSettings, start: Mapping[str, float], lineage: Lineage | 
                 f"{name} has the start rating {rating:g}, but GoR ratings must be at least {FLOOR:g}",
                 step="give ratings on the Go scale",
             )
-    return incremental.begin(
-        _GorRule(settings, settings.mode, f"gor-{settings.variant}"), start, lineage if settings.inherit else None
-    )
+    return incremental.begin(_GorRule(settings, f"gor-{settings.variant}"), start, lineage)
 
 
 # The rating system of the European Go Federation since 2021: r' = r + con (S - E) + bonus, for every game.
@@ -243,18 +234,13 @@ def _expected_score(own: float, opponent: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Egf2021Rule:
-    settings: Egf2021Settings
-    mode: Mode
-    system: str = "egf2021"
-
-    def entry(self) -> float:
-        return self.settings.start_value
-
+class _Egf2021Rule(Rule):
     def weight(self, standing: Standing, event: str, /) -> float:
+        """Return con, multiplied by the factor of the class of the event."""
         return _egf2021_con(standing.rating) * self._class_weight(event)
 
     def bonus(self, standing: Standing, event: str, /) -> float:
+        """Return the bonus, multiplied by the factor of the class of the event."""
         return _bonus(standing.rating) * self._class_weight(event)
 
     def expected(self, white: float, black: float, _handicap: int = 0, /) -> tuple[float, float]:
@@ -282,4 +268,4 @@ def begin_egf2021(settings: Egf2021Settings, start: Mapping[str, float], lineage
                 f"{name} has the start rating {rating:g}, but EGF 2021 ratings must be below {CEILING:g}",
                 step="give ratings on the Go scale",
             )
-    return incremental.begin(_Egf2021Rule(settings, settings.mode), start, lineage if settings.inherit else None)
+    return incremental.begin(_Egf2021Rule(settings, "egf2021"), start, lineage)

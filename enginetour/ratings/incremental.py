@@ -6,10 +6,11 @@ A rule defines the expected score and the size of changes. This module applies t
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import fsum
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 # Rated games are the input, and rating events are the output. Both are named tuples, because each game makes two events
 # and it takes nearly four times as long to create a frozen dataclass.
@@ -122,38 +123,45 @@ class Standing(NamedTuple):
     games: int = 0
 
 
-class _Rule(Protocol):
-    """The formulas of a rating system."""
+@dataclass(frozen=True, slots=True)
+class Rule(ABC):
+    """The formulas of a rating system. Its `settings` have `mode`, `start_value` and `inherit`."""
 
-    @property
-    def system(self) -> str:
-        """Return the name of the system, which every rating event contains."""
+    settings: Any
+    system: str  # name of the system, which every rating event contains
 
     @property
     def mode(self) -> Mode:
         """Return "sequential" if ratings change after every game, or "batch" if they change after every event."""
+        mode: Mode = self.settings.mode
+        return mode
 
     def entry(self) -> float:
         """Return the rating of an engine without a start rating."""
+        return float(self.settings.start_value)
 
+    @abstractmethod
     def weight(self, standing: Standing, event: str, /) -> float:
         """Return the factor of a rating change (K or con), in points per game."""
 
-    def bonus(self, standing: Standing, event: str, /) -> float:
-        """Return the points that every game adds to a rating, independent of the result."""
+    def bonus(self, _standing: Standing, _event: str, /) -> float:
+        """Return the points that every game adds to a rating, independent of the result; here, none."""
+        return 0.0
 
+    @abstractmethod
     def expected(self, white: float, black: float, handicap: int, /) -> tuple[float, float]:
         """Return the expected scores of White and Black if White gives this handicap. Their sum need not be 1."""
 
     def settle(self, rating: float) -> float:
-        """Return the rating, limited to the range of the system."""
+        """Return the rating, limited to the range of the system; here, it has no limits."""
+        return rating
 
 
 @dataclass(frozen=True, slots=True)
 class RatingState:
     """The ratings before a game. With a `lineage`, engines without a start rating inherit the predecessor's rating."""
 
-    rule: _Rule
+    rule: Rule
     standings: Mapping[str, Standing]
     lineage: Lineage | None = None
 
@@ -164,9 +172,13 @@ class RatingState:
         return Standing(entry, entry)
 
 
-def begin(rule: _Rule, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
-    """Return the state before the first game. `start` contains the start ratings of engines."""
-    return RatingState(rule, {name: Standing(rating, rating) for name, rating in start.items()}, lineage)
+def begin(rule: Rule, start: Mapping[str, float], lineage: Lineage | None = None) -> RatingState:
+    """Return the state before the first game. `start` contains the start ratings of engines.
+
+    The `lineage` counts only if new versions inherit ratings.
+    """
+    relatives = lineage if rule.settings.inherit else None
+    return RatingState(rule, {name: Standing(rating, rating) for name, rating in start.items()}, relatives)
 
 
 def rate(games: Iterable[RatedGame], state: RatingState) -> list[RatingEvent]:
@@ -227,7 +239,7 @@ def _pair(game: RatedGame) -> tuple[str, str, int]:
 
 
 def _changed(
-    rule: _Rule, engine: str, before: Standing, surprise: float, games: int, event: str, game: int | None
+    rule: Rule, engine: str, before: Standing, surprise: float, games: int, event: str, game: int | None
 ) -> tuple[Standing, RatingEvent]:
     """Return the standing after a change, and its event.
 
