@@ -15,7 +15,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 # Rated games are the input, and rating events are the output. Both are named tuples, because each game makes two events
 # and it takes nearly four times as long to create a frozen dataclass.
 
-CAPTION = "incremental ratings have no error estimate; they become more accurate with more games"
 LARGEST = 1_000_000  # points; far above the ratings of all lists, and a double still resolves 1e-9 points
 
 

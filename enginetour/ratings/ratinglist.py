@@ -24,7 +24,6 @@ from enginetour.ratings.connectivity import (
     unbeaten,
     winless,
 )
-from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.likelihood import (
     MAX_DRAW_PARAMETER,
     MOST_STEPS,
@@ -80,6 +79,7 @@ SHARED = 6  # decimal places; engines whose ratings are equal after rounding to 
 DENSE_ERRORS = 4000  # engines; for more, a square array takes over 128 MB, and computing all errors takes minutes
 NOT_ASKED, _ANCHOR, TOO_FEW = "error not computed", "anchor", "too few games"
 FEW, EXTREME = "few games: profile-likelihood interval", "extreme score: profile-likelihood interval"
+INCREMENTAL = "incremental ratings have no error estimate; they become more accurate with more games"
 _INTERVAL_REMARKS = {NOT_ASKED, _ANCHOR, TOO_FEW, FEW, EXTREME}
 
 
@@ -665,7 +665,7 @@ def incremental_list(
     return RatingList(
         rows=tuple(rows),
         pools=(pairs.names,) if pairs.names else (),
-        caption=(CAPTION, *notes),
+        caption=(INCREMENTAL, *notes),
         draw_rate=float(pairs.draws.sum()) / total if total else None,
         games=total,
         skipped=skipped,

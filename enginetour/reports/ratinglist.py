@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from enginetour.model.game import format_fixed
-from enginetour.ratings.incremental import CAPTION
 from enginetour.ratings.matrices import Matrix
 from enginetour.ratings.opponents import OpponentRecord
 from enginetour.ratings.pairs import Vector
-from enginetour.ratings.ratinglist import EXTREME, FEW, NOT_ASKED, RatingList, Row, fit_bases, quantile
+from enginetour.ratings.ratinglist import EXTREME, FEW, INCREMENTAL, NOT_ASKED, RatingList, Row, fit_bases, quantile
 from enginetour.ratings.uncertainty import Errors
 from enginetour.reports.sheet import (
     COLUMNS,
@@ -118,7 +117,7 @@ def incremental_sheet(title: str, known: Mapping[str, tuple[float, int]]) -> She
         {"rank": rank, "name": name, "rating": round(rating, 6), "games": games}
         for rank, (name, (rating, games)) in enumerate(ordered, 1)
     )
-    return Sheet(title, columns, rows, (), (CAPTION, "computed from all tournaments of the database"))
+    return Sheet(title, columns, rows, (), (INCREMENTAL, "computed from all tournaments of the database"))
 
 
 def _row_cells(row: Row) -> dict[str, object]:
