@@ -139,21 +139,16 @@ def _next_pair(
 
 def first_round(
     field: Field, groups: Sequence[Sequence[int]], worth: Worth, bars: Restrictions, steps: Steps
-) -> tuple[Pairs | None, int]:
-    """Return the pairs, including floats, in the order of their groups, and the number of choices of floats tried.
-
-    The pairs are None if no round was found.
-    """
+) -> Pairs | None:
+    """Return the pairs, including floats, in the order of their groups, or None if there is no round."""
     order = [member for group in groups for member in group]
-    tried = 0
     for chosen in floats(field, groups, bars):
         steps.step()
-        tried += 1
         floating = {member for pair in chosen for member in pair}
         pairs = backtracked(field, [member for member in order if member not in floating], worth, bars, steps)
         if pairs is not None:
-            return sorted([*pairs, *chosen], key=lambda pair: min(map(order.index, pair))), tried
-    return None, tried
+            return sorted([*pairs, *chosen], key=lambda pair: min(map(order.index, pair)))
+    return None
 
 
 class EpmOptions(StartingOptions):
@@ -197,7 +192,7 @@ class Epm(Starting):
         order = [member for member in order if member not in byes]
         worth = self._worth(field)
         try:
-            pairs, _ = first_round(field, score_groups(field, order), worth, bars, Steps(self.options.steps))
+            pairs = first_round(field, score_groups(field, order), worth, bars, Steps(self.options.steps))
             why = "no choice of floats leads to a valid round"
         except TooLong:
             pairs, why = None, f"no valid round in {self.options.steps} steps"

@@ -499,14 +499,12 @@ def permitted(
 class Progress:
     """How far a goal is reached.
 
-    `reached` and `done` have one value for each leading index. `reached` and `wanted` are half-widths in Elo (goals
-    with an error) or likelihoods (places, top). `doubt` has the shape (..., n, n) and is symmetric: a pair that is not
-    yet separated, a pair of two divisions whose difference is not known yet, or on the diagonal an entrant whose
-    interval is too wide.
+    `reached` and `done` have one value for each leading index. `reached` is a half-width in Elo (goals with an error)
+    or a likelihood (places, top). `doubt` has the shape (..., n, n) and is symmetric: a pair that is not yet separated,
+    a pair of two divisions whose difference is not known yet, or on the diagonal an entrant whose interval is too wide.
     """
 
     reached: Vector
-    wanted: float
     done: Truths
     doubt: Truths
 
@@ -527,11 +525,11 @@ def progress(posterior: Posterior, goal: Goal) -> Progress:
             upper, lower = np.maximum(ways, 0.0), np.maximum(-ways, 0.0)
             across = upper.T @ (wide[..., :, None] * lower)
             doubt = across + np.swapaxes(across, -1, -2) > 0
-            return Progress(widths.max(axis=-1), goal.wanted, ~wide.any(axis=-1), doubt)
+            return Progress(widths.max(axis=-1), ~wide.any(axis=-1), doubt)
         doubt = np.zeros((*widths.shape[:-1], count, count), dtype=np.bool_)
         at = np.arange(count) if goal.entrant is None else np.array([posterior.names.index(goal.entrant)])
         doubt[..., at, at] = wide
-        return Progress(widths.max(axis=-1), goal.wanted, ~wide.any(axis=-1), doubt)
+        return Progress(widths.max(axis=-1), ~wide.any(axis=-1), doubt)
     difference, variance = posterior.differences()
     pairs = _deciding_pairs(posterior, goal)
     sure = np.where(pairs, _normal(np.abs(difference) / np.sqrt(variance + ~pairs)), 1.0)
@@ -542,7 +540,7 @@ def progress(posterior: Posterior, goal: Goal) -> Progress:
         reached = sure.min(axis=(-2, -1))
     done = reached >= goal.wanted
     worst = sure <= sure.min(axis=(-2, -1), keepdims=True)
-    return Progress(reached, goal.wanted, done, pairs & ((sure < goal.wanted) | worst) & ~done[..., None, None])
+    return Progress(reached, done, pairs & ((sure < goal.wanted) | worst) & ~done[..., None, None])
 
 
 def _contrasts(names: tuple[str, ...], goal: Goal) -> Vector:

@@ -378,7 +378,7 @@ class _Problem:
         return step, there
 
 
-def _maximize(problem: _Problem, at: Vector) -> tuple[_Problem, Vector, float, int]:
+def _maximize(problem: _Problem, at: Vector) -> tuple[_Problem, Vector, float]:
     """Run `_newton`. If nothing else limits the draw parameter, add one win and one loss between equal engines.
 
     If too few games are decided, gaps and draw parameter can increase together without limit, for example if A only
@@ -393,8 +393,8 @@ def _maximize(problem: _Problem, at: Vector) -> tuple[_Problem, Vector, float, i
     return problem, *_newton(problem, at)
 
 
-def _newton(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
-    """Return the maximum found by Newton's method, its residual and the number of steps. Raises NoMaximum."""
+def _newton(problem: _Problem, at: Vector) -> tuple[Vector, float]:
+    """Return the maximum found by Newton's method, and its residual. Raises NoMaximum."""
     count = len(problem.pairs.names)
     fitted = count in problem.free
     height = problem.log_likelihood(at)
@@ -416,7 +416,7 @@ def _newton(problem: _Problem, at: Vector) -> tuple[Vector, float, int]:
         if moved < STEP_DONE and (residual < _RESIDUAL_DONE or moved < _STEP_ROUNDING):
             if not _identified(problem, bent):  # small steps are not a maximum here: very large values hardly change
                 break
-            return at, residual, steps
+            return at, residual
     if fitted:
         raise NoMaximum.unlimited_advantage()
     raise NoMaximum.of_ratings()
@@ -506,7 +506,6 @@ class Fit:
     fixed: frozenset[int]
     scale: float
     residual: float  # largest deviation from the score equations, in points per engine
-    steps: int
     dependence: OpeningDependence | None = None  # dependence of paired games; None if all games are independent
 
     @property
@@ -604,7 +603,7 @@ def fit(
     if fitted and not _identified(ahead := problem.without_draws(), ahead.slopes(at)[1]):
         raise NoMaximum.not_separable()
     climbed = problem.folded(at)
-    climbed, at, residual, steps = _maximize(climbed, _start_by_scores(climbed, at) if start is None else at)
+    climbed, at, residual = _maximize(climbed, _start_by_scores(climbed, at) if start is None else at)
     problem = replace(climbed, pairs=counted)
     ratings = at[:count] * unit
     ratings[fixed] = list(held.values())  # these are exact, because they were not converted with `unit`
@@ -620,7 +619,6 @@ def fit(
         fixed=frozenset(fixed.tolist()),
         scale=scale,
         residual=residual,
-        steps=steps,
     )
 
 

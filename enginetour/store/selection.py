@@ -88,7 +88,6 @@ class GameFilter:
     games: ColumnElement[bool]
     imported: ColumnElement[bool]
     left_out: dict[str, int]
-    standing: int
 
 
 def tournaments_of(connection: Connection, definition: ListDefinition) -> set[int]:
@@ -114,16 +113,13 @@ def game_filter(connection: Connection, definition: ListDefinition, moment: Mome
     ended, dated = _days(definition)
     played, read = moment.standing(), moment.read()
     left: Counter[str] = Counter()
-    standing = 0
 
     def wanted(groups: Select[Any], why_not: Callable[..., str | None]) -> list[tuple[Any, ...]]:
         """Return the tags of the groups that the filter includes, and count the games of the other groups."""
-        nonlocal standing
         taken = []
         for tournament, even, in_time, *tags, count in connection.execute(groups):
             common = {"tournament": tournament in tournaments, "even": bool(even), "in_time": bool(in_time)}
             why = why_not(tags, variant=variants.get(tournament, STANDARD), **common)
-            standing += count
             if why:
                 left[why] += count
             else:
@@ -159,7 +155,7 @@ def game_filter(connection: Connection, definition: ListDefinition, moment: Mome
         tuple_(*_IMPORTED_TAGS).in_(sorted(set(tags))),
         true() if definition.odds else EVEN_READ,
     )
-    return GameFilter(games, imported, {part: left[part] for part in _PARTS if left[part]}, standing)
+    return GameFilter(games, imported, {part: left[part] for part in _PARTS if left[part]})
 
 
 def _wanted_tournament(row: Any, definition: ListDefinition) -> bool:
@@ -236,16 +232,14 @@ class _Named:
 class Selection:
     """The games that a list includes at a moment, as pair counts.
 
-    `left_out` counts the excluded games by part of the filter. `few` contains the engines with too few games.
-    `versions` maps each name to the keys of its engine versions. `names_by_term` maps every name that users can type,
-    with or without mark, to names in the list.
+    `left_out` counts the excluded games by part of the filter. `versions` maps each name to the keys of its engine
+    versions. `names_by_term` maps every name that users can type, with or without mark, to names in the list.
     """
 
     definition: ListDefinition
     moment: Moment
     pairs: Pairs
     left_out: Mapping[str, int]
-    few: tuple[str, ...]
     versions: Mapping[str, tuple[int, ...]]
     families: Mapping[str, str]
     by_name: bool  # whether some families are derived from names
@@ -291,7 +285,6 @@ def select_games(
         moment,
         enough,
         {part: games for part, games in left.items() if games},
-        tuple(sorted(set(pairs.names) - set(enough.names))),
         {name: tuple(versions[name]) for name in enough.names},
         # An unknown family is replaced by the engine's name without the version number.
         {name: family or stem(named.relatives[versions[name][0]][0]) for name, family in families.items()},

@@ -87,7 +87,7 @@ def peer_trouble(connection: socket.socket) -> str:
     An engine also has the user's rights; it is recognized by its namespaces and by the slot that started it. An open
     descriptor refers to the process during the check, because the number of an ended process can be reused.
     """
-    pid, user, _ = _credentials(connection)
+    pid, user = _credentials(connection)
     if user != os.getuid():
         return "it belongs to another user"
     if pid <= 0:  # it has no number in this namespace
@@ -102,10 +102,10 @@ def peer_trouble(connection: socket.socket) -> str:
         os.close(handle)
 
 
-def _credentials(connection: socket.socket) -> tuple[int, int, int]:
+def _credentials(connection: socket.socket) -> tuple[int, int]:
     found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    pid, user, group = struct.unpack("3i", found)
-    return pid, user, group
+    pid, user, _ = struct.unpack("3i", found)
+    return pid, user
 
 
 def _process(connection: socket.socket, pid: int) -> int:

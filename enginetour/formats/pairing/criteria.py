@@ -43,7 +43,6 @@ class Lineup:
     """Data of the present members that the criteria use."""
 
     member: Ints  # place in the entry order
-    score: Ints  # score in steps
     category: Ints
     group: Ints
     size: Ints  # size of the member's group
@@ -52,7 +51,6 @@ class Lineup:
     down: Ints  # number of floats down
     balance: Ints  # games with White minus games with Black, without handicap games
     span: Span
-    number: int  # number of rounds played
 
     def __len__(self) -> int:
         return len(self.member)
@@ -101,7 +99,6 @@ def lineup_of(
     up, down = _floats(field, steps, recent)
     return Lineup(
         member,
-        np.array([steps[-1][at] for at in there], dtype=np.int64),
         np.array(kind, dtype=np.int64),
         np.array(group, dtype=np.int64),
         np.array([counted[value] for value in group], dtype=np.int64),
@@ -110,7 +107,6 @@ def lineup_of(
         down[member],
         np.array([field.balance(at) for at in there], dtype=np.int64),
         span,
-        len(field.history),
     )
 
 
