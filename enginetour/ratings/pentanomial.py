@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log, log10, nan, sqrt
+from operator import mul
 from statistics import NormalDist
 
 ELO_SCALE = 400.0  # Elo 1978: points for an expected ratio of ten to one
@@ -152,8 +153,8 @@ def tilted(chances: Sequence[float], values: Sequence[float]) -> list[float]:
     theta = 0.0
     for _ in range(_MOST_HALVINGS):
         shares = [value / (1 + theta * value) for value in values]
-        height = sum(seen * share for seen, share in zip(chances, shares, strict=True))
-        slope = sum(seen * share * share for seen, share in zip(chances, shares, strict=True))
+        parts = [*map(mul, chances, shares)]
+        height, slope = sum(parts), sum(map(mul, parts, shares))
         if height > 0:
             low = theta
         else:
