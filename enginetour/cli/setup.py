@@ -344,7 +344,8 @@ def _check_league(config: Path, db: Address | None, *, notify: bool) -> int:
         rows.append(about | {column.key: estimate[column.key] for column in _LEAGUE[2:]})
         warnings |= dict.fromkeys(estimate["warnings"])
     title = f"{league.name}, season {ahead.number}"
-    notes = [f"warning: {text}" for text in warnings]
+    later = league.section.after_divisions()
+    notes = [f"after the divisions: {later}"] * bool(later) + [f"warning: {text}" for text in warnings]
     moves = moves_rows(ahead.moves, league.section.rules().names)
     value: dict[str, Any] = {"league": league.name, "season": ahead.number, "begun": ahead.exists, "tournaments": rows}
     value |= {"moves": moves, "warnings": [*warnings]}

@@ -111,6 +111,10 @@ def test_check_shows_what_comes(tmp_path: Path) -> None:
         ("Mini S1 Premier", 3),
         ("Mini S1 First", 6),
     ]
+    assert (
+        "after the divisions: 2 games between them, and 1 playoff of 2 games"
+        in tour(tmp_path, "check", "league.toml").stdout
+    )
     assert not (tmp_path / "results").exists()
     tour(tmp_path, "run", "league.toml", "--max-games", "1", expect=8)
     assert read(tmp_path, "check", "league.toml")["begun"]
@@ -121,6 +125,24 @@ def test_check_shows_what_comes(tmp_path: Path) -> None:
     tour(tmp_path, "season", "next", "league.toml")
     by_engine = {move["engine"]: move for move in read(tmp_path, "season")["moves"]}
     assert by_engine == {move["engine"]: move for move in found["moves"]} != {}
+
+
+@pytest.mark.parametrize(
+    ("rules", "line"),
+    [
+        ("", ""),
+        ("cross = {}", "18 games between them"),
+        ("cross = { engines = 9, games_per_pairing = 1 }", "9 games between them"),
+        (
+            "cross = { error = 30 }",
+            "matches between them until each difference is known to ± 30 Elo (at most 10000 games)",
+        ),
+        ("playoff = { places = 1, games = 8, los = 0.9 }", "1 playoff of at most 8 games"),
+    ],
+)
+def test_what_a_season_plays_after_its_divisions(tmp_path: Path, rules: str, line: str) -> None:
+    """Numbers of games that are fixed are shown, and otherwise what ends the matches."""
+    assert read_league(league(tmp_path, rules)).section.after_divisions() == line
 
 
 def test_a_stopped_season_ends_like_any_other(tmp_path: Path) -> None:

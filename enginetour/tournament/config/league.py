@@ -251,6 +251,21 @@ class LeagueSection(_Table):
             entries=usual if self.entries is None else self.entries,
         )
 
+    def after_divisions(self) -> str:
+        """Return what a season plays after its divisions, or "" if that is nothing."""
+        rules, found = self.rules(), list[str]()
+        if self.cross is not None and len(rules.sizes) > 1:
+            if self.cross.error is not None:
+                goal = f"until each difference is known to ± {self.cross.error:g} Elo"
+                found.append(f"matches between them {goal} (at most {self.cross.games} games)")
+            else:
+                pairs = (min(self.cross.engines, a) * min(self.cross.engines, b) for a, b in pairwise(rules.sizes))
+                found.append(f"{sum(pairs) * self.cross.games_per_pairing} games between them")
+        if self.playoff is not None and (count := sum(rules.playoff)):
+            most = "" if self.playoff.sprt is None and self.playoff.los is None else "at most "
+            found.append(f"{count} playoff{'s' * (count > 1)} of {most}{self.playoff.games} games")
+        return ", and ".join(found)
+
 
 @dataclass(frozen=True, slots=True)
 class StagePlan:
