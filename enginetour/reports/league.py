@@ -19,21 +19,25 @@ _COLUMNS = (
 
 
 def division_rows(book: SeasonBook, stage: Stage) -> Iterator[dict[str, Any]]:
-    """Yield the table of a division with the zones of promotion and relegation; engines that left come last."""
+    """Yield the table of a division with the zones of promotion and relegation; engines that left it come last.
+
+    An engine that left a playoff or a match between divisions has no zone, but leaves the league after the season.
+    """
     present = stage.ranked
     tables = [each.ranked for each in book.divisions]
     meanings = zones(book.rules, tables, stage.number) if stage.log else [""] * len(present)
     zone = dict(zip(present, meanings, strict=True))
+    zone |= {name: f"leaves: {why}" for name, why in book.departures.items() if name in zone}
     lines = {line.name: line for line in stage.standings}
     for rank, name in enumerate([*present, *stage.departures], 1):
-        line, why = lines.get(name), stage.departures.get(name)
+        line = lines.get(name)
         yield {
             "division": stage.label,
-            "rank": rank if why is None else None,
+            "rank": rank if name in zone else None,
             "name": name,
             "points": line.half_points / 2 if line else 0.0,
             "games": line.games if line else 0,
-            "zone": zone.get(name, "") if why is None else f"left: {why or 'withdrawn'}",
+            "zone": zone[name] if name in zone else f"left: {book.departures[name]}",
         }
 
 

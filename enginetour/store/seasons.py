@@ -348,6 +348,11 @@ class SeasonBook:
         some = (self.qualifier, *self.divisions, self.cross, *self.playoffs)
         return [stage for stage in some if stage is not None]
 
+    @cached_property
+    def departures(self) -> dict[str, str]:
+        """The engines that left a tournament of the season, and with it the league, with the reasons."""
+        return {name: why or "withdrawn" for stage in self.stages() for name, why in stage.departures.items()}
+
     def playable(self) -> list[Stage]:
         """Return the tournaments that can be played now; empty after the season.
 
@@ -373,8 +378,7 @@ class SeasonBook:
         for stage in self.playoffs:
             lower, upper = stage.entrants
             matches.setdefault(stage.number, []).append((upper, lower, stage.lower_won()))
-        left_with = {name: why or "withdrawn" for stage in self.stages() for name, why in stage.departures.items()}
-        return SeasonResult(self.tables, matches, left_with)
+        return SeasonResult(self.tables, matches, self.departures)
 
     def division_results(self) -> dict[tuple[str, str], tuple[int, int, int]]:
         """Return wins, draws and losses of White in the games of the divisions, by pair of engines that remain."""

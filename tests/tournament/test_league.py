@@ -261,6 +261,7 @@ def test_an_engine_that_leaves_a_match_between_divisions_leaves_the_league(tmp_p
     tour(tmp_path, "withdraw", name, "-t", "Mini S1 Cross", "--why", "it stalls")
     tour(tmp_path, "run", "league.toml")
     assert book_of(tmp_path).tables == book.tables
+    assert re.search(rf"Premier +\d +{name} .* leaves: it stalls", tour(tmp_path, "season").stdout)
     assert re.search(rf"{name} +leaves +Premier +it stalls", tour(tmp_path, "season", "next", "league.toml").stdout)
     for _ in range(2):
         assert name not in book_of(tmp_path).season.engines

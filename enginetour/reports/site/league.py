@@ -135,7 +135,7 @@ class Place:
         overall: place in the league, counted from the top of the first division; None if it left.
         points: points in the division.
         games: games in the division.
-        zone: promotion, relegation or a playoff, "" for none; or why it left.
+        zone: promotion, relegation or a playoff, "" for none; or why it leaves.
     """
 
     season: int
