@@ -52,7 +52,8 @@ def test_clocks_and_real_games_are_measured(tmp_path: Path) -> None:
     assert set(figures) == {
         "median",
         "99th percentile",
-        "games",
+        "games, with start and end",
+        "games, without start and end",
         "own CPU per ply, database and PGN included",
         "time losses, 2 games at 1+0.01, 2 slots",
         "last move to exit, engines that ignore quit",
