@@ -15,21 +15,17 @@ fastchess. A side resigns with its own move.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import chess
 
 from enginetour.model.game import Outcome, Termination
 from enginetour.model.task import DrawRule, ResignRule, Rules
 
+if TYPE_CHECKING:
+    from enginetour.referee.tablebases import TableJudge
+
 End = tuple[Outcome, Termination, str]
-
-
-class Tables(Protocol):
-    """A source that returns the results of positions, for example tablebases."""
-
-    def result(self, board: chess.Board) -> Outcome | None:
-        """Return the result with best play and the current move counters, or None if there is nothing to adjudicate."""
 
 
 class Counters(NamedTuple):
@@ -43,7 +39,7 @@ class Counters(NamedTuple):
 class Adjudicator:
     """The adjudication rules of one game, applied in the order tables, resign, draw."""
 
-    def __init__(self, rules: Rules, tables: Tables | None = None) -> None:
+    def __init__(self, rules: Rules, tables: TableJudge | None = None) -> None:
         self._tables = tables
         self._resign = None if rules.resign is None else _Resignations(rules.resign)
         self._draw = None if rules.draw is None else _Draws(rules.draw)
