@@ -55,11 +55,11 @@ def report(list_name: str | None, chosen: TournamentChoice, output: Path | None)
         place = store.database.path
         results = results_of(config_home(), place.resolve() if isinstance(place, Path) else place)
         if list_name is not None:
-            written = write_list_report(store, list_name, output or list_report_dir(results, list_name))
+            start = write_list_report(store, list_name, output or list_report_dir(results, list_name))
         else:
             log = chosen.log(store)
-            written = write_report(log, output or report_of(results, log.slug))
-        echo(f"report: {written.start}")
+            start = write_report(log, output or report_of(results, log.slug))
+        echo(f"report: {start}")
 
 
 @click.command()

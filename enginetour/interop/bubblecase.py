@@ -50,8 +50,6 @@ class _Content(BaseModel):
 class BubbleCase:
     """A valid case; `ranking` is from bottom to top, and `results` has one matrix per game of a match."""
 
-    name: str
-    note: str
     options: BubbleOptions
     ranking: tuple[str, ...]
     withdrawals: tuple[PlannedWithdrawal, ...]
@@ -73,8 +71,6 @@ def read_case(source: str | bytes | Mapping[str, object], place: str = "case") -
     content = _loaded(source, place)
     ranking = _ranking(content.ranking, place)
     return BubbleCase(
-        name=content.name,
-        note=content.note,
         options=content.params,
         ranking=ranking,
         withdrawals=_withdrawals(content.withdrawals, ranking, place),

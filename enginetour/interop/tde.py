@@ -55,7 +55,7 @@ UNPLAYED = "?"
 
 @dataclass(frozen=True, slots=True)
 class _ListedPlayer:
-    """A line of the register; `drops` are missed rounds (0: all), `comment` is the text after the ``#``."""
+    """A line of the register; `drops` are missed rounds (0: all)."""
 
     id: str
     name: str
@@ -63,7 +63,6 @@ class _ListedPlayer:
     club: str = ""
     bye: bool = False
     drops: frozenset[int] = frozenset()
-    comment: str = ""
 
     @property
     def key(self) -> str:
@@ -171,7 +170,7 @@ def _listed(line: str, number: int, path: Path, notes: list[str]) -> _ListedPlay
     more, missed_more = _remark(comment, f"{path}:{number}", notes)
     drops = missed | missed_more | ({0} if "DROP" in flags | more else set())
     name = " ".join(words[1:begin])
-    return _ListedPlayer(words[0], name, points, "".join(clubs[:1]), "BYE" in flags, frozenset(drops), comment.strip())
+    return _ListedPlayer(words[0], name, points, "".join(clubs[:1]), "BYE" in flags, frozenset(drops))
 
 
 def _find_rating(words: list[str]) -> tuple[int, int] | None:

@@ -284,8 +284,8 @@ def _report_at_end(
     try:
         check_hurry()
         directory = report_of(results, log.slug)
-        written = write_report(log, directory, again=again, suspended=suspended, before_page=check_hurry)
-        show(f"report: {written.start}")
+        start = write_report(log, directory, again=again, suspended=suspended, before_page=check_hurry)
+        show(f"report: {start}")
     except _StopRequested:
         show("no report was written, because the run was stopped at once; enginetour report writes one")
     except (OSError, TourError) as error:

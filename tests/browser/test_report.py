@@ -26,7 +26,7 @@ def report(folder: Path, target: str) -> str:
     """Make a report in `folder` and return its address."""
     store, log = reported_played(folder / "db", NAMES, "bubble", BUBBLE)
     with store:
-        return f"file://{write_report(log, folder / target).start}"
+        return f"file://{write_report(log, folder / target)}"
 
 
 def test_folder_from_disk(tmp_path: Path, opened: Opened) -> None:

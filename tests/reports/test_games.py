@@ -345,7 +345,6 @@ def test_each_game_has_its_page(tmp_path: Path) -> None:
         add_game(log, game(outcome=Outcome.VOID))
         add_game(log, game(replay=1))
         add_game(log, game(meeting=2, white="Toga", black="Fruit"))
-        written = write_report(log, tmp_path / "report")
+        write_report(log, tmp_path / "report")
     pages = sorted(path.name for path in (tmp_path / "report" / "games").iterdir())
     assert pages == ["1.html", "2.html", "3.html"]
-    assert written.pages == len(list((tmp_path / "report").rglob("*.html")))

@@ -513,7 +513,6 @@ def run_checks(task: ComplianceTask, link: Link) -> Compliance:
         session.drop()
         hints |= session.hints
     return Compliance(
-        task.spec.name,
         task.spec.protocol,
         first.own_name,
         first.author,

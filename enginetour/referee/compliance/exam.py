@@ -50,7 +50,6 @@ class StepResult:
 class Compliance:
     """The results of all checks. `hints` are suggestions (key, value) for the engine file, as in ``quirks.KEY``."""
 
-    name: str
     protocol: str
     own_name: str = ""
     author: str = ""
@@ -110,7 +109,6 @@ class Answer:
     """A legal move of the engine. `raw` is the output of the search."""
 
     move: chess.Move
-    text: str
     elapsed_ms: int
     raw: bytes
     info: SearchInfo
@@ -185,7 +183,7 @@ class EngineSession:
         if move is None:
             raise StepFault(f"illegal move {escape_text(message.text)!r} in {board.fen()}")
         raw = engine.search_text
-        return Answer(move, message.text, elapsed_ms, raw, engine.search_info(raw, white=board.turn))
+        return Answer(move, elapsed_ms, raw, engine.search_info(raw, white=board.turn))
 
     # These methods send lines that bypass the adapter.
 

@@ -185,8 +185,8 @@ def write_directory(
     *,
     keyed: KeyedPages | None = None,
     before_page: Callable[[], None] = lambda: None,
-) -> int:
-    """Write a report into a directory and return the number of its pages.
+) -> None:
+    """Write a report into a directory.
 
     Files that have not changed are not written again. `assets` maps the names of additional files to their texts.
     `before_page` is called before each page. If it raises an exception, or after an OSError, no part of the new report
@@ -197,12 +197,10 @@ def write_directory(
     with named_errors(target), _locked(target), _temporary_dir(target) as folder:
         report = _Report(target, folder)
         kept = report.keep_pages(keys)
-        count = len(kept)
         made = () if keyed is None else keyed.make([address for address in keys if address not in kept])
         for address, make in chain(pages, made):
             before_page()
             report.put(address, make())
-            count += 1
         files = {
             **{name: read_asset(name) for name in REPORT_ASSETS},
             STATE_CSS: "/* no run has started since */\n",
@@ -215,7 +213,6 @@ def write_directory(
         before_page()
         report.move()
     _sweep(target)
-    return count
 
 
 def mark_outdated(target: Path) -> None:
@@ -429,14 +426,6 @@ def _state(file: os.stat_result) -> tuple[int, int]:
 # The reports.
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenReport:
-    """The first page of a written report, and the number of its pages."""
-
-    start: Path
-    pages: int
-
-
 def list_report_dir(results: Path, name: str) -> Path:
     """Return the default directory of the report of a list."""
     return results / f"{slug_of(name)}-list-report"
@@ -449,9 +438,10 @@ def write_report(
     again: str = RESUME_COMMAND,
     suspended: Sequence[str] = (),
     before_page: Callable[[], None] = lambda: None,
-) -> WrittenReport:
+) -> Path:
     """Write the report into the directory `target`, or into the file `target` if its name ends in .html.
 
+    Return the first page.
     `again` and `suspended` are passed to `review_tournament`, and `before_page` is passed to `write_directory`.
     """
     if not _is_single_file(target):
@@ -462,7 +452,7 @@ def write_report(
 
 def _write_report(
     log: TournamentReader, target: Path, again: str, suspended: Sequence[str], before_page: Callable[[], None]
-) -> WrittenReport:
+) -> Path:
     review = review_tournament(log, again=again, suspended=suspended, forecast=True)
     if _is_single_file(target):
         troubled = dict.fromkeys(line.number for line in review.incidents)
@@ -475,8 +465,8 @@ def _write_report(
     site = report_site(review)
     assets = {name: read_asset(name) for name in GAME_ASSETS}
     keyed = _game_pages(log, review, site)
-    count = write_directory(target, report_pages(review, site), assets, keyed=keyed, before_page=before_page)
-    return WrittenReport(target / "index.html", count)
+    write_directory(target, report_pages(review, site), assets, keyed=keyed, before_page=before_page)
+    return target / "index.html"
 
 
 def _game_pages(log: TournamentReader, review: TournamentReview, site: Site) -> KeyedPages:
@@ -513,24 +503,24 @@ def _game_keys(log: TournamentReader, review: TournamentReview, site: Site) -> d
     return {line.number: found[line.number] for line in review.games}
 
 
-def write_list_report(store: Store, name: str, target: Path) -> WrittenReport:
-    """Write the report of a list. Raise UsageRefused if no list has this name."""
+def write_list_report(store: Store, name: str, target: Path) -> Path:
+    """Write the report of a list, and return its first page. Raise UsageRefused if no list has this name."""
     if not _is_single_file(target):
         check_target(target)
     review = list_review(store, name)
     if _is_single_file(target):
         site, command = replace(list_site(review), single=True), shlex.join(["enginetour", "report", review.name])
         return _one_file(target, _single_text(site, partial(list_pages, review), command))
-    made = list_pages(review, list_site(review))
-    return WrittenReport(target / "index.html", write_directory(target, made, {}))
+    write_directory(target, list_pages(review, list_site(review)), {})
+    return target / "index.html"
 
 
 def _is_single_file(target: Path) -> bool:
     return target.suffix.lower() in (".html", ".htm")
 
 
-def _one_file(target: Path, text: str) -> WrittenReport:
+def _one_file(target: Path, text: str) -> Path:
     if target.is_dir():
         raise UsageRefused("is a directory", place=str(target), step="choose a name without .html for a directory")
     replace_file(target, [text])
-    return WrittenReport(target, 1)
+    return target
