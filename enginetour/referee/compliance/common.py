@@ -96,8 +96,7 @@ def _ping_of(session: EngineSession) -> tuple[str, str]:
     """Return a ping and the expected answer. Raises NotSupported for a CECP engine that does not declare ping."""
     if session.spec.protocol == "uci":
         return "isready", "readyok"
-    if not session.declares("ping"):
-        raise NotSupported("the engine does not declare the feature ping")
+    session.require_ping()
     number = next(_numbers)
     return f"ping {number}", f"pong {number}"
 

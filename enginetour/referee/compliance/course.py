@@ -339,8 +339,7 @@ def _thinking_ping(session: EngineSession) -> str:
 
 def _ping_of_thinking(session: EngineSession) -> tuple[str, str]:
     """Return a ping and the expected answer, without calling `loose`, which would end a process that is thinking."""
-    if not session.declares("ping"):
-        raise NotSupported("the engine does not declare the feature ping")
+    session.require_ping()
     return "ping 999", "pong 999"
 
 

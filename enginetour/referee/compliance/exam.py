@@ -277,9 +277,10 @@ class EngineSession:
             process.read()
         return process.exited
 
-    def declares(self, feature: str) -> bool:
-        """Return whether a CECP engine declared a feature. This does not check that the engine is ready."""
-        return isinstance(self._engine, CecpEngine) and self._engine.features.on(feature)
+    def require_ping(self) -> None:
+        """Raise NotSupported if a CECP engine does not declare ping. This does not check that the engine is ready."""
+        if not (isinstance(self._engine, CecpEngine) and self._engine.features.on("ping")):
+            raise NotSupported("the engine does not declare the feature ping")
 
     def last_words(self) -> str:
         """Return the last line of stderr as the end of a message, or "" if stderr is empty."""

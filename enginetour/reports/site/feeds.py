@@ -48,15 +48,15 @@ class NewGame:
         return str(self.line.outcome) if self.line.counts else "void"
 
 
-def newest_games(review: LeagueReview, most: int = ENTRIES) -> list[NewGame]:
+def newest_games(review: LeagueReview) -> list[NewGame]:
     """Return the newest games of a league, the newest first."""
     found: list[NewGame] = []
     for season in reversed(review.seasons):
-        found += [NewGame(one, line) for one in season.played for line in one.log.games(limit=most)]
-        if len(found) >= most:
+        found += [NewGame(one, line) for one in season.played for line in one.log.games(limit=ENTRIES)]
+        if len(found) >= ENTRIES:
             break
     found.sort(key=lambda new: (new.line.ended_unix, new.played.log.id, new.line.number), reverse=True)
-    return found[:most]
+    return found[:ENTRIES]
 
 
 def feed_entries(review: LeagueReview, games: Sequence[NewGame]) -> list[Entry]:
