@@ -740,7 +740,8 @@ class Adaptive(Format[AdaptiveState]):
         """Yield a sentence if this number of games cannot be expected to reach the goal, with what they reach."""
         names = tuple(entrant.name for entrant in entrants)
         before = posterior(names, self._earlier(names), self._prior_of(entrants, self.goal))
-        return doubts(self.goal, before, games, self.options.prior_error)
+        floor = len(names) * self.options.min_games // 2
+        return doubts(self.goal, before, games, self.options.prior_error, floor)
 
     def _expected(self, state: AdaptiveState) -> int:
         """Return an estimate of the games that the goal still needs after the counted games."""

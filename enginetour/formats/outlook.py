@@ -95,12 +95,13 @@ def expected_games(goal: Goal, known: Posterior, course: Progress) -> int:
     return round(_PAIR * float(lacking.sum()))
 
 
-def doubts(goal: Goal, before: Posterior, games: int, prior_error: float | None) -> Iterator[str]:
+def doubts(goal: Goal, before: Posterior, games: int, prior_error: float | None, floor: int = 0) -> Iterator[str]:
     """Yield a sentence if this number of games cannot be expected to reach the goal, with what they reach.
 
-    `before` is what is known before the first game, and `prior_error` the standard error of given ratings. The estimate
-    assumes that every pair that may meet plays equally often, or for one entrant that it plays all games. Ratings that
-    are not known are assumed to scatter by 150 Elo.
+    `before` is what is known before the first game, `prior_error` the standard error of given ratings, and `floor` the
+    number of games that all entrants play in any case. The estimate assumes that every pair that may meet plays equally
+    often, or for one entrant that it plays all games. Ratings that are not known are assumed to scatter by 150 Elo. For
+    the first places, the sentence has the likelihood if the entrants next to the boundary play all games but these.
     """
     names, each = before.names, information(before)
     plans = [games * _evenly(goal.meets(names))]
@@ -118,29 +119,46 @@ def doubts(goal: Goal, before: Posterior, games: int, prior_error: float | None)
                 f"about {_about(needed)} games"
             )
         return
-    undecided, pairs = _undecided(goal, after[0], prior_error), 1 if goal.top is not None else len(names) - 1
+    error, pairs = _error(after[0]), 1 if goal.top is not None else len(names) - 1
+    undecided = _undecided(goal, before, error, prior_error)
+    assumed = f"if the ratings scatter by {_SCATTER:g} Elo, " if prior_error is None else ""
     if undecided > pairs / 2 and goal.top is not None:
+        first = before.informed(min(games, floor) * _evenly(goal.meets(names), each))
+        alone = max(0, games - floor) / (goal.top if goal.ordered else 1)  # games at each boundary
+        pair = _mean(each) / _PAIR * alone / 4  # information about the difference of two entrants, half of them each
+        likely = 1 - _undecided(goal, before, min(error, (_error(first) ** -2 + pair) ** -0.5), prior_error)
         yield (
-            f"{games} games will probably not reach the goal: the likelihood that they decide the first "
-            f"{goal.top} is about {100 * max(0.0, 1 - undecided):.0f} %"
+            f"{games} games {'may' if likely > 0.5 else 'will probably'} not reach the goal: {assumed}they decide the "
+            f"first {goal.top} with a likelihood of about {100 * max(0.0, likely):.0f} %"
         )
     elif undecided >= 1:
         yield (
-            f"{games} games will probably not reach the goal: they leave about {undecided:.0f} of {pairs} "
+            f"{games} games will probably not reach the goal: {assumed}they leave about {undecided:.0f} of {pairs} "
             "neighbors in the list undecided"
         )
 
 
-def _undecided(goal: Goal, after: Posterior, prior_error: float | None) -> float:
-    """Return the expected number of neighbors (or of boundaries below the first places) that stay undecided."""
-    count, sure = len(after.names), _NORMAL.inv_cdf(goal.los or 0.5)
-    _, variance = after.differences()
-    error = sqrt(float(variance[~np.eye(count, dtype=np.bool_)].mean()))
+def _mean(pairs: Vector) -> float:
+    """Return the mean of the values of all pairs."""
+    return float(pairs[~np.eye(len(pairs), dtype=np.bool_)].mean())
+
+
+def _error(known: Posterior) -> float:
+    """Return the typical standard error of the difference between two entrants."""
+    return sqrt(_mean(known.differences()[1]))
+
+
+def _undecided(goal: Goal, before: Posterior, error: float, prior_error: float | None) -> float:
+    """Return the expected number of neighbors (or of boundaries below the first places) that stay undecided.
+
+    `error` is the standard error of a difference between two entrants.
+    """
+    count, sure = len(before.names), _NORMAL.inv_cdf(goal.los or 0.5)
     if goal.top is None and error * NORMAL_95 <= goal.level:
         return 0.0
     width = sure * error
     if prior_error is not None:
-        modes = sorted(map(float, after.mode), reverse=True)
+        modes = sorted(map(float, before.mode), reverse=True)
         gaps = [above - below for above, below in pairwise(modes)]
         gaps = gaps if goal.top is None else gaps[: goal.top] if goal.ordered else gaps[goal.top - 1 : goal.top]
         scatter = sqrt(2) * prior_error

@@ -29,8 +29,14 @@ def evenly(games: int, goal: Goal) -> Vector:
     ("settings", "says"),
     [
         ({"goal": {"error": 10.0}, "games": 100}, "100 games reach about ± 70 Elo, but the goal is ± 10"),
-        ({"goal": {"los": 0.95}, "games": 40}, "40 games will probably not reach the goal: they leave about 4 of 4"),
-        ({"goal": {"top": 1, "los": 0.99}, "games": 12}, "12 games will probably not reach the goal: the likelihood"),
+        (
+            {"goal": {"los": 0.95}, "games": 40},
+            "40 games will probably not reach the goal: if the ratings scatter by 150 Elo, they leave about 4 of 4",
+        ),
+        (
+            {"goal": {"top": 1, "los": 0.99}, "games": 12},
+            "12 games will probably not reach the goal: if the ratings scatter by 150 Elo, they decide the first 1",
+        ),
         ({"goal": {"entrant": "A", "error": 5.0}, "games": 100}, "100 games reach about ± "),
         (
             {"goal": {"divisions": [["A", "B"], ["C", "D", "E"]], "error": 10.0}, "games": 100},
