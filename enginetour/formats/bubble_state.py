@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from math import prod
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field as Setting
-from pydantic import ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 
 from enginetour.formats.base import ColorOptions, FormatState, GamesOfMatch
 from enginetour.formats.pairing.persistent import Map
@@ -38,9 +38,18 @@ class BubbleOptions(ColorOptions):
         default=5,
         ge=0,
         description="A parked engine returns if it has met fewer than this number of the remaining engines in the "
-        "section; at most size - 1. Finished matches count, not games.",
+        "section; at most size - 1. Finished matches count, not games. If size is less than 6, the default is the half "
+        "of it, rounded down.",
     )
     games_per_pairing: GamesOfMatch = 1
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fitting_default(cls, given: Any) -> Any:
+        size = given.get("size") if isinstance(given, dict) else None
+        if isinstance(size, int) and size <= cls.model_fields["unpark_threshold"].default:
+            return {"unpark_threshold": size // 2} | given
+        return given
 
     @field_validator("unpark_threshold")
     @classmethod
@@ -49,11 +58,8 @@ class BubbleOptions(ColorOptions):
         if size is not None and threshold > size - 1:
             # With a larger threshold, the tournament would never end: an engine that has met all size - 1 others would
             # return from parking again and again.
-            default = cls.model_fields["unpark_threshold"].default
-            found = f"its default is {default}" if threshold == default else f"found {threshold}"
-            raise ValueError(
-                f"must be at most size - 1 = {size - 1} ({found}). Hint: set unpark_threshold = {size // 2}"
-            )
+            what = f"must be at most size - 1 = {size - 1} (found {threshold})"
+            raise ValueError(f"{what}. Hint: set unpark_threshold = {size // 2}, or remove it")
         return threshold
 
 

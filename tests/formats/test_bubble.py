@@ -45,7 +45,6 @@ def told(bubble: Bubble, state: BubbleState) -> list[tuple[str, Any]]:
         ({"min_matches": -1}, "min_matches"),
         ({"min_matches": False}, "min_matches"),
         ({"unpark_threshold": 10}, "unpark_threshold"),
-        ({"size": 4}, "unpark_threshold"),
         ({"unpark_threshold": -1}, "unpark_threshold"),
         ({"games_per_pairing": 3}, "games_per_pairing"),
         ({"games_per_pairing": 0}, "games_per_pairing"),
@@ -53,7 +52,7 @@ def told(bubble: Bubble, state: BubbleState) -> list[tuple[str, Any]]:
     ],
 )
 def test_settings_outside_the_table_are_refused(wrong: dict[str, object], named: str) -> None:
-    """Invalid settings are errors that name the field, also for defaults."""
+    """Invalid settings are errors that name the field."""
     with pytest.raises(ValidationError) as refusal:
         BubbleOptions.model_validate(wrong)
     assert [error["loc"] for error in refusal.value.errors()] == [(named,)]
@@ -76,13 +75,14 @@ def test_the_lower_end_starts_and_newcomers_are_below() -> None:
     assert state.old == ("B", "A")
 
 
-def test_a_small_section_needs_a_smaller_threshold() -> None:
-    """The error says whether the threshold is the default, which the user did not write, and what to set."""
-    for wrong, found in (({"size": 4}, "its default is 5"), ({"size": 4, "unpark_threshold": 4}, "found 4")):
-        with pytest.raises(
-            ValidationError, match=rf"at most size - 1 = 3 \({found}\)\. Hint: set unpark_threshold = 2"
-        ):
-            BubbleOptions.model_validate(wrong)
+@pytest.mark.parametrize("size", range(2, 9))
+def test_the_default_threshold_fits_a_small_section(size: int) -> None:
+    """A user who sets only a small size gets half of it; a threshold that is too large is an error with a hint."""
+    assert BubbleOptions(size=size).unpark_threshold == (5 if size > 5 else size // 2)
+    assert BubbleOptions.model_validate_json(f'{{"size": {size}}}') == BubbleOptions(size=size)
+    wrong = rf"at most size - 1 = {size - 1} \(found {size}\)\. Hint: set unpark_threshold = {size // 2}, or remove it"
+    with pytest.raises(ValidationError, match=wrong):
+        BubbleOptions(size=size, unpark_threshold=size)
 
 
 def test_names_twice_and_unknown_withdrawals_are_refused() -> None:
