@@ -148,7 +148,8 @@ def _check_moves(
                 assert where_now[name] <= tier
             if zone == "relegation" and name in where_now:
                 assert where_now[name] >= tier
-    leaving = set(result.left) & {name for division in before.divisions for name in division} - set(old_of.values())
+    replaced = set(versions.values()) & where_then.keys()
+    leaving = set(result.left) & {name for division in before.divisions for name in division} - replaced
     assert {(move.engine, move.why) for move in made.moves if move.kind == "leaves"} >= {
         (name, result.left[name]) for name in leaving
     }
