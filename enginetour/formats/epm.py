@@ -140,7 +140,10 @@ def _next_pair(
 def first_round(
     field: Field, groups: Sequence[Sequence[int]], worth: Worth, bars: Restrictions, steps: Steps
 ) -> Pairs | None:
-    """Return the pairs, including floats, in the order of their groups, or None if there is no round."""
+    """Return the pairs of a round in the order of their groups, or None if no valid round was found.
+
+    The pairs include those of entrants who play outside their group.
+    """
     order = [member for group in groups for member in group]
     for chosen in floats(field, groups, bars):
         steps.step()
