@@ -267,19 +267,22 @@ def test_only_so_many_pages_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatc
 
 def test_it_follows_a_run_from_process_to_process(stage: Stage) -> None:
     """`serve` follows a run in another process, and SIGTERM ends it while a stream is open."""
-    with stage.running(), serving(stage.database.parents[1]) as (url, process):
-        stage.playing = [start()]
-        with urlopen(f"{url}/t/autumn/events", timeout=60) as stream:
-            lines = (line.decode() for line in stream)
-            whole = next(line for line in lines if line.startswith("data:") and '"running":true' in line)
-            assert list(json.loads(whole[5:])["games"]) == ["0"]
-            stage.tell("move", **move(1))
-            board = next(
-                line for line in lines if line.startswith("data:") and '"placement"' in line and '"slot"' in line
-            )
-            assert json.loads(board[5:])["ply"] == 1
-            process.send(signal.SIGTERM)
-            assert process.wait(LONG_S) in (-signal.SIGTERM, 143)
+    stage.playing = [start()]  # before the server starts, which may connect to the run before the first request
+    with (
+        stage.running(),
+        serving(stage.database.parents[1]) as (url, process),
+        urlopen(f"{url}/t/autumn/events", timeout=60) as stream,
+    ):
+        lines = (line.decode() for line in stream)
+        whole = next(line for line in lines if line.startswith("data:") and '"running":true' in line)
+        assert list(json.loads(whole[5:])["games"]) == ["0"]
+        stage.tell("move", **move(1))
+        board = next(
+            line for line in lines if line.startswith("data:") and '"placement"' in line and '"slot"' in line
+        )
+        assert json.loads(board[5:])["ply"] == 1
+        process.send(signal.SIGTERM)
+        assert process.wait(LONG_S) in (-signal.SIGTERM, 143)
 
 
 def test_the_whole_way_in_with_a_token(stage: Stage) -> None:
