@@ -277,9 +277,7 @@ def test_it_follows_a_run_from_process_to_process(stage: Stage) -> None:
         whole = next(line for line in lines if line.startswith("data:") and '"running":true' in line)
         assert list(json.loads(whole[5:])["games"]) == ["0"]
         stage.tell("move", **move(1))
-        board = next(
-            line for line in lines if line.startswith("data:") and '"placement"' in line and '"slot"' in line
-        )
+        board = next(line for line in lines if line.startswith("data:") and '"placement"' in line and '"slot"' in line)
         assert json.loads(board[5:])["ply"] == 1
         process.send(signal.SIGTERM)
         assert process.wait(LONG_S) in (-signal.SIGTERM, 143)
