@@ -64,6 +64,7 @@ SINGLE = {
     "enginetour.cli.rate": "a command group, loaded by its name",
     "enginetour.cli.schemas.beforehand": "types of documents, by subject",
     "enginetour.cli.schemas.lists": "types of documents, by subject",
+    "enginetour.cli.season": "a command group, loaded by its name",
     "enginetour.engines.launch": "a program of its own, which imports nothing of the package",
     "enginetour.engines.uci": "one of two protocols",
     "enginetour.formats.bubble": "a format, loaded by its name",

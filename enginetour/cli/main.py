@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "check": ("Setup", "setup", "check", "Check a configuration and start every engine once"),
     "run": ("Play", "run", "run", "Start or resume a tournament"),
     "match": ("Play", "match", "match", "Play engines against each other without a configuration"),
-    "season": ("Play", "run", "season", "Show the seasons of a league, or begin the next one"),
+    "season": ("Play", "season", "season", "Show the seasons of a league, or begin the next one"),
     "demo": ("Play", "run", "demo", "Play a small tournament between bundled engines"),
     "pair": ("Play", "pairing", "pair", "Pair the next round of another program's tournament"),
     "simulate": ("Play", "simulate", "simulate", "Simulate tournament formats without engines"),

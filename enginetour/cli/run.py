@@ -1,4 +1,4 @@
-"""Commands run, demo and season: play the tournament or the league of a configuration file, and show seasons."""
+"""Commands run and demo: play the tournament or the league of a configuration file."""
 
 from __future__ import annotations
 
@@ -13,18 +13,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.options import (
-    COUNTED,
-    PATH,
-    count_option,
-    database_option,
-    open_store,
-    quote_command,
-    refuse_group_options,
-)
-from enginetour.cli.printing import echo, is_live_terminal, output_form, output_options, print_sheet, print_text, width
+from enginetour.cli.options import PATH, count_option, database_option
+from enginetour.cli.printing import is_live_terminal
 from enginetour.model.errors import LeagueFound, UsageRefused
-from enginetour.reports.sheet import render
 from enginetour.store.address import Address, database_of, results_of, workspace_of
 from enginetour.tournament.executor import LocalExecutor, probe_executor
 
@@ -91,7 +82,7 @@ def run(
             raise UsageRefused(
                 "is not possible for a league", place="--new" if new else "--executor", step=step
             ) from found
-    from enginetour.cli.session import play_league
+    from enginetour.cli.season import play_league
 
     return play_league(
         config,
@@ -192,76 +183,3 @@ def stop_time(text: str, now: datetime | None = None) -> float:
     if then.timestamp() <= now.timestamp():
         raise UsageRefused(f"{text} is in the past", place="--stop-at", step="choose a later time")
     return then.timestamp()
-
-
-# Seasons of leagues.
-
-
-@click.group(invoke_without_command=True)
-@database_option
-@output_options
-@click.pass_context
-def season(ctx: click.Context, db: Address | None) -> None:
-    """Show the newest season of a league, or begin the next one.
-
-    Example: enginetour season next league.toml
-    """
-    if ctx.invoked_subcommand is not None:
-        refuse_group_options(ctx)
-        return
-    _show(db, None, None)
-
-
-@season.command(name="show")
-@click.argument("number", type=COUNTED, required=False)
-@click.option("--league", metavar="NAME", show_default="that with the newest season", help="Name of the league.")
-@database_option
-@output_options
-def show_season(number: int | None, league: str | None, db: Address | None) -> None:
-    """Show a season: tables with zones, games to come, and moves.
-
-    Without NUMBER, the newest season is shown.
-
-    Example: enginetour season show 1
-    """
-    _show(db, number, league)
-
-
-def _show(db: Address | None, number: int | None, league: str | None) -> None:
-    from enginetour.reports.league import moves_sheet, season_json, season_sheet
-    from enginetour.store.seasons import SeasonBook, league_of, seasons_of
-
-    with open_store(db) as store:
-        name = league_of(store, league)
-        found = seasons_of(store, name)
-        if number is not None and number > len(found):
-            raise UsageRefused(f"season {number} of {name} does not exist", step=f"use 1 to {len(found)}")
-        book = SeasonBook(store, found[(number or len(found)) - 1])
-        print_sheet(season_sheet(book), season_json(book))
-        if output_form() == "text" and book.stored.season.moves:
-            print_text("\n" + render(moves_sheet(book.stored), width()))
-
-
-@season.command(name="next")
-@click.argument("config", type=PATH)
-@database_option
-def next_season(config: Path, db: Address | None) -> None:
-    """Write the next season of the league in the file CONFIG.
-
-    The divisions follow from the results of the season that has ended. The
-    command shows who moves and why. `enginetour run` plays the new season.
-
-    Example: enginetour season next league.toml
-    """
-    from enginetour.reports.league import moves_sheet
-    from enginetour.store.seasons import seasons_of
-    from enginetour.store.tournaments import Store
-    from enginetour.tournament.league import begin_season, read_league
-
-    league = read_league(config)
-    database = database_of(config.resolve().parent, db)
-    number = begin_season(league, database, lambda text: echo(text, err=True))
-    with Store.open(database, create=False, readonly=True) as store:
-        made = seasons_of(store, league.name)[-1]
-    print_text(render(moves_sheet(made), width()))
-    echo(f"season {number} of {league.name} is ready; {quote_command('run', config, db=db)} plays it")

@@ -1,4 +1,4 @@
-"""One run of a tournament or of a league, as the user sees it: warnings, progress, signals, summary, exit code."""
+"""One run of a tournament, as the user sees it: warnings, progress, signals, summary, exit code."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,11 +32,11 @@ from enginetour.model.game import GameFinished
 from enginetour.reports.pgn import PgnFile
 from enginetour.reports.progress import format_clock
 from enginetour.reports.sheet import format_count, render
-from enginetour.store.address import Address, database_of, rows_of_others
+from enginetour.store.address import Address, rows_of_others
 from enginetour.store.dialect import StoreBusy
 from enginetour.store.games import repeated_games
 from enginetour.store.replay import fold
-from enginetour.store.tournaments import existing_store, newest_log
+from enginetour.store.tournaments import newest_log
 from enginetour.tournament import run
 from enginetour.tournament.executor import LocalExecutor
 from enginetour.tournament.plan import few_open, overload_warnings, own_cores
@@ -48,7 +46,6 @@ from enginetour.tournament.watching import RunProgress
 
 if TYPE_CHECKING:
     from enginetour.tournament.cluster.executor import DaskExecutor
-    from enginetour.tournament.league import LeagueRun
     from enginetour.tournament.plan import Plan
     from enginetour.tournament.probing import Begun
     from enginetour.tournament.run import Session
@@ -419,99 +416,3 @@ def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterab
     state = f"{end.value}, {decisions[-1].text}" if undecided else end.value
     for line in (f"state: {state}", f"database: {plan.database}", f"PGN: {pgn.path}{lacking}"):
         echo(line)
-
-
-# The season of a league.
-
-_LEAGUE_GAMES = 10  # games between two lines about the progress
-# Events of a tournament that are printed.
-_RESULTS = frozenset({"game", "finished"})
-_MESSAGES = frozenset({"started", "incident", "resumed", "trouble", "stopped"})  # a "trouble" precedes other events
-
-
-def play_league(
-    path: Path,
-    db: Address | None,
-    *,
-    concurrency: int | None,
-    max_games: int | None,
-    until: float | None,
-    accept_change: bool,
-    force: bool,
-    strict: bool,
-) -> int:
-    """Start or resume the newest season of a league, and return the exit code.
-
-    Args:
-        path: the league file.
-        db: the database; None for that of the workspace.
-        concurrency: number of concurrent games; None for that of the file.
-        max_games: stop after this number of games.
-        until: start no new games after this time (UTC seconds).
-        accept_change: resume although an engine has changed.
-        force: allow more concurrent games than processors.
-        strict: return code 6 if there were incidents in this run.
-    """
-    from enginetour.tournament.league import LeagueRun, read_league
-
-    database = database_of(path.resolve().parent, db)
-    console, signals = Console(), SignalState()
-
-    def tell(text: str) -> None:
-        console.try_to(lambda: echo(text, err=True))
-
-    games, incidents = count(1), list[str]()
-
-    def show(event: Mapping[str, object]) -> None:
-        text = str(event["text"])
-        if event["event"] == "incident":
-            incidents.append(text)
-        if event["event"] in _RESULTS:
-            console.try_to(lambda: echo(text))
-            if event["event"] == "game" and next(games) % _LEAGUE_GAMES == 0:
-                console.try_to(lambda: echo(season.progress()))
-        elif event["event"] in _MESSAGES:
-            tell(text)
-
-    season = LeagueRun(
-        read_league(path), database, show, tell, concurrency, max_games, until, accept_change=accept_change, force=force
-    )
-    again = quote_command("run", path, db=db)
-    signals.last_line = f"stopped; {again} resumes it"
-
-    def stop() -> None:
-        season.stop(now=signals.is_hard())
-        if not signals.is_hard():
-            wait = f"games in progress have {season.league.base.play.grace:g} s to finish"
-            tell(f"stopping: {wait}; Ctrl-C again stops at once")
-
-    signals.act = stop
-    with signals.noting(), nonblocking_output(lambda: bool(signals)):
-        try:
-            code = _play_season(season, console, signals, quote_command("season", "next", path, db=db), again)
-            return INCIDENTS_CODE if strict and incidents and code in (0, STOPPED_CODE) else code
-        finally:
-            discard_output()
-
-
-def _play_season(season: LeagueRun, console: Console, signals: SignalState, following: str, again: str) -> int:
-    end = season.play()
-    if not signals.is_hard():
-        console.try_to(lambda: _print_season(season.database, season.league.name))
-    if end is RunEnd.FINISHED:
-        console.echo(f"the season has ended; {following} begins the next one")
-        return 0
-    if end is RunEnd.BLOCKED:
-        withdraw = quote_command("withdraw", "-t", "TOURNAMENT", "ENGINE")
-        console.echo(f"repair the engine that cannot play, or withdraw it with {withdraw}")
-    console.echo(f"the season has not ended; {again} resumes it")
-    return signals.code if signals else END_CODES.get(end, STOPPED_CODE)
-
-
-def _print_season(database: Address, league: str) -> None:
-    from enginetour.reports.league import season_sheet
-    from enginetour.store.seasons import newest_season
-
-    with existing_store(database) as store:
-        if store is not None and (book := newest_season(store, league)) is not None:
-            click.echo(f"\n{render(season_sheet(book), width())}", nl=False)
