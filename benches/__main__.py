@@ -3,8 +3,9 @@
 Ratios, unlike times, can be compared between machines. Each round measures subject and baseline. The output has the
 median of the rounds, with the fastest and the slowest round in parentheses. The benchmarks of clusters, of many slots,
 of seasons of leagues, of the calibration of forecasts, of the rules of adaptive tournaments, of the games between
-divisions, of the site of a league and of the server are separate: see `cluster --help`, `slots --help`,
-`league --help`, `forecast --help`, `adaptive --help`, `cross --help`, `site --help` and `serve --help`.
+divisions, of the site of a league, of the server and of the forecasts of a run are separate: see `cluster --help`,
+`slots --help`, `league --help`, `forecast --help`, `adaptive --help`, `cross --help`, `site --help`, `serve --help` and
+`refresh --help`.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ SEPARATE = {
     **{name: name for name in ("cluster", "slots", "league", "adaptive", "site", "cross")},
     "forecast": "forecasting",
     "serve": "serving",
+    "refresh": "refreshing",
 }
 
 

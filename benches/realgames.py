@@ -71,7 +71,7 @@ def _deaf(runner: Runner, settings: Settings, program: tuple[str, ...], name: st
 
 def _bare(runner: Runner, folder: Path, games: int, slots: int) -> Played:
     one, other = QUICK
-    return runner(Bout((("A", [_path(one)]), ("B", [_path(other)])), "nodes=1", games, slots), folder)
+    return runner(Bout((("A", [path_of(one)]), ("B", [path_of(other)])), "nodes=1", games, slots), folder)
 
 
 def _share(
@@ -82,7 +82,7 @@ def _share(
     for count in (SHORTEST * slots, games):
         times = folder / f"cpu-{count}"
         times.mkdir(parents=True)
-        one, other = ([sys.executable, "-E", "-S", str(METERED), str(times), _path(name)] for name in names)
+        one, other = ([sys.executable, "-E", "-S", str(METERED), str(times), path_of(name)] for name in names)
         played = runner(Bout((("A", one), ("B", other)), limit, count, slots), folder / f"metered-{count}")
         engines = sum(float(path.read_text()) for path in times.glob("*.cpu"))
         spent.append((played.cpu - engines, played.plies))
@@ -92,11 +92,12 @@ def _share(
 
 def _clocked(runner: Runner, settings: Settings, name: str) -> int:
     one, other = CLOCKED
-    bout = Bout(((one, [_path(one)]), (other, [_path(other)])), TC, settings.forfeits, 2)
+    bout = Bout(((one, [path_of(one)]), (other, [path_of(other)])), TC, settings.forfeits, 2)
     return runner(bout, settings.folder / f"forfeits-{name}").forfeits
 
 
-def _path(program: str) -> str:
+def path_of(program: str) -> str:
+    """Return the path of an installed engine."""
     found = _found(program)
     assert found is not None
     return found

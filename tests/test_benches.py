@@ -81,6 +81,14 @@ def test_a_server_with_requests_is_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.night
+def test_the_forecasts_of_a_run_are_measured(tmp_path: Path) -> None:
+    """Games are counted while a run computes its first forecast, and before and after it."""
+    lines = said(tmp_path, "refresh --slots 1 --forecasts 1")
+    for figure in ("games before and after forecasts", "games during forecasts", "CPU of a forecast"):
+        assert any(line.startswith(f"  {figure}") for line in lines), lines
+
+
+@pytest.mark.night
 def test_a_simulated_cluster_is_measured(tmp_path: Path) -> None:
     """The benchmark of clusters prints all its values for every system."""
     for system in ("gauntlet", "roundrobin", "bubble", "swiss"):
