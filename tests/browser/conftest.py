@@ -17,9 +17,21 @@ from tests.support.tournaments import BUBBLE, FOUR, config, running, tour
 
 SHOTS = Path(__file__).parent / "shots"  # ignored by git, for inspection after a run
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+UNUSED = (
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),  # two pages of the address bar in each window
+    *(
+        "HttpsUpgrades",
+        "PaintHolding",
+        "Translate",
+        "MediaRouter",
+        "LensOverlay",
+    ),  # as Playwright, whose list this replaces
+    *("AimEnabled", "OptimizationHints", "NetworkTimeServiceQuerying", "PreconnectToSearch"),  # ask other hosts
+)
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"),
+    f"--disable-features={','.join(UNUSED)}",
 )
 PHONE = {"width": 390, "height": 800}
 PATIENCE_MS = 90_000  # on a busy machine, the first page of a browser took 31 s
