@@ -150,7 +150,8 @@ def import_(
 
     The games count in every rating list. A game that is in the database
     already, imported or played here, is not counted again. So a file that has
-    grown can be imported again.
+    grown can be imported again. If the last game of a file breaks off before
+    its result, it is left out.
 
     A file that ends in .json is a config.json of fastchess. Its counts of
     results become games with both colors in each game pair. If its PGN file
@@ -190,7 +191,7 @@ def import_(
     database = database_of(Path.cwd(), db)
     events = _titles(database)
     with _as_pgn(files) as sources, reading_bar(sources) as progress:
-        games = read_games(sources, events, progress, by_event=by_event)
+        games = read_games(sources, events, progress, by_event=by_event, complete=True)
     report_broken_games(games)
     rated = ratable_games(games, naming, variant)
     left = describe_left_out(rated.left_out)
@@ -326,7 +327,7 @@ def _describe(found: Imported, *, dry_run: bool, alone: bool) -> str:
         return f"{name}nothing new: {known} in the database already"
     title = found.name if found.edition <= 1 else f"{found.name} #{found.edition}"
     done = "would be imported" if dry_run else "imported"
-    games = f"{format_count(found.games, 'game')} {done}, {found.duplicates:,} duplicates"
+    games = f"{format_count(found.games, 'game')} {done}, {format_count(found.duplicates, 'duplicate')}"
     odds = f"; {found.odds:,} games at time odds, which lists count only with --odds" if found.odds else ""
     return f"{title}: {games}; {found.engines:,} engines, {found.new_engines:,} of them new{odds}"
 

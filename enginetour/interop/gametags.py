@@ -14,11 +14,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Self
 
 from enginetour.interop.tally import (
     MOST_TAGS,
     TERMINATORS,
+    UNFINISHED,
     VARIANT,
     Tally,
     escaped,
@@ -70,6 +72,7 @@ _EACH = re.compile(_TAG)
 # For programs that do not escape quotes: the value ends at the last quote of the line.
 _LOOSE = re.compile(rb'\[\s*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)\s*"(.*)"\s*\]\s*', re.DOTALL)
 _BRACES = re.compile(rb"[{};]")
+_COMMENTS = re.compile(rb"\{[^}]*\}|;.*")
 _LONGEST_HEADER = 1 << 20  # bytes of one block of tags; real games have fewer
 _LONGEST_LINE = 65536  # bytes of a line of tags; the PGN standard requires 255 (4.3)
 _WANTED = (b"White", b"Black", b"Result")
@@ -369,6 +372,8 @@ class GameColumns(Tally):
 
     events: frozenset[str] = frozenset()
     by_event: bool = False  # whether Event tags are kept
+    complete: bool = False  # whether the last game of a file is left out if it breaks off
+    tail: tuple[int, bytes] = (0, b"")  # offset and bytes of the last part of the file
     event: array[int] = field(default_factory=lambda: array("i"))  # number in `event_tags`, if Event tags are kept
     event_tags: _Controls = field(default_factory=_Controls)
     days: array[int] = field(default_factory=lambda: array("i"))
@@ -416,11 +421,23 @@ class GameColumns(Tally):
         if VARIANT in tags and not _is_standard(tags[VARIANT]):
             self.variants[game] = tags[VARIANT]
 
+    def end_file(self, path: str) -> None:
+        """Leave out the last game of a file if it breaks off: its bytes, and so its digest, are not complete."""
+        if not self.complete or not self.games or self.results[-1] == UNFINISHED:
+            return
+        at, tail = self.tail
+        last, before = (max(0, place - at) for place in (self.offsets[-1], self.offsets[-2:][0]))
+        words = _words_of_moves(tail[last:])
+        # A game without moves is complete if the game before it does not have moves either.
+        if words is not None and not any(map(_is_result, words)) and (words or _words_of_moves(tail[before:last])):
+            self.results[-1] = UNFINISHED
+            self.break_at(path, "the last game breaks off before its result; import the file again when it is complete")
+
     def join(self, other: Self) -> None:
         """Append the games of other columns."""
         import numpy as np
 
-        before = self.games
+        before, self.tail = self.games, other.tail
         controls = np.array([self.controls[raw] for raw in other.controls], dtype=np.intc)
         events = np.array([self.event_tags[raw] for raw in other.event_tags], dtype=np.intc)
         self.control.frombytes(controls[np.array(other.control, dtype=np.intc)].tobytes())
@@ -463,6 +480,19 @@ class GameColumns(Tally):
             before = places - np.maximum.accumulate(np.where(first, places, 0))
             part[order] += before.astype(np.uint64) * np.uint64(_GAMMA)
         return found
+
+
+def _words_of_moves(text: bytes) -> list[bytes] | None:
+    """Return the words after the tags of a game, without comments; None if the tags of another game follow."""
+    lines = [line for line in _COMMENTS.sub(b"", text).splitlines() if line[:1] != b"%"]
+    moves = list(dropwhile(lambda line: not line.strip() or line[:1] == b"[", lines))
+    if any(map(tags_of, moves)):
+        return None
+    return b" ".join(moves).replace(b"\x1a", b"").split()  # Ctrl-Z ends a text in DOS
+
+
+def _is_result(word: bytes) -> bool:
+    return word in TERMINATORS or result_code(word) != UNFINISHED
 
 
 def tags_in(header: bytes) -> dict[bytes, bytes]:

@@ -52,6 +52,7 @@ from enginetour.model.errors import InputRefused
 _TO_UTF_8 = "convert it with iconv -f UTF-16 -t UTF-8 FILE > NEW"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
 _BLOCK = 1 << 19  # bytes read at once to count their lines
+_TAIL = 1 << 16  # bytes at the end of a file that may have the result of its last game
 _HEAD = 1 << 16  # bytes; files with different games differ in their first bytes
 
 
@@ -244,12 +245,14 @@ def read_games(
     progress: Progress = lambda _: None,
     *,
     by_event: bool = False,
+    complete: bool = False,
 ) -> GameColumns:
     """Read all games of the files; games whose tags name one of `events` are also in `claims`.
 
-    Errors and `progress` are as in `scan`. With `by_event` the Event tag of each game is kept.
+    Errors and `progress` are as in `scan`. With `by_event` the Event tag of each game is kept. With `complete` the last
+    game of a file is left out if its moves break off.
     """
-    return _read_files(paths, lambda: GameColumns(events=events, by_event=by_event), progress)
+    return _read_files(paths, lambda: GameColumns(events=events, by_event=by_event, complete=complete), progress)
 
 
 def _read_files(paths: Iterable[Path], new: Callable[[], _T], progress: Progress) -> _T:
@@ -262,6 +265,8 @@ def _read_files(paths: Iterable[Path], new: Callable[[], _T], progress: Progress
                 one = new()
                 _read(part, one, progress)
         _refuse_empty(path, one.games + one.broken_games - one.untagged)
+        if isinstance(one, GameColumns):
+            one.end_file(str(path))
         one.ends.append(one.games)
         if found is None:
             found = one
@@ -350,6 +355,9 @@ def _read(part: InputPart, tally: Tally, progress: Progress) -> bool:
             reader.feed(offset, piece if offset else piece[part.mark :], whole=whole)
             settled = whole and reader.settle()
         progress(len(piece))
+        if isinstance(tally, GameColumns):
+            tail = tally.tail[1] + piece
+            tally.tail = offset + len(piece) - min(_TAIL, len(tail)), tail[-_TAIL:]
     reader.finish()
     return settled
 

@@ -82,6 +82,31 @@ def test_a_game_enters_once(tmp_path: Path, file: Path) -> None:
         assert sum(map(sum, counted_pairs(store).values())) == 4
 
 
+@pytest.mark.parametrize("cut", [-5, -11, -12])
+def test_a_copied_part_of_a_file_counts_no_game_twice(tmp_path: Path, file: Path, cut: int) -> None:
+    """A last game that breaks off is left out with a message, and counts when the whole file is imported."""
+    part = tmp_path / "part.pgn"
+    part.write_text(databases_pgn(("Fruit", "Toga", "1-0"), ("Toga", "Rebel", "1-0"))[:cut])
+    found = invoke(tmp_path, "import", part)
+    assert found.exit_code == 0, found.output
+    assert "1 game imported" in found.stdout and "games left out: 1 broken" in found.stdout
+    assert f"{part}: the last game breaks off before its result" in found.stderr
+    part.write_text(databases_pgn(("Fruit", "Toga", "1-0"), ("Toga", "Rebel", "1-0")))
+    whole = invoke(tmp_path, "import", part)
+    assert "1 game imported, 1 duplicate;" in whole.stdout
+
+
+@pytest.mark.parametrize("end", ["1-0", "1-0\n\x1a", "1/2 {agreed}\n", "* ; adjourned", "1-0 {a\nb}\n% more follows\n"])
+def test_a_file_with_its_last_result_is_whole(tmp_path: Path, end: str) -> None:
+    """A result ends a file, also before a comment or a line with a percent sign."""
+    path = tmp_path / "g.pgn"
+    moves = f"1. e4 {{+0.3/9 1s}} e5 {end}"
+    path.write_text(databases_pgn(("Fruit", "Toga", "1-0")) + f'[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n{moves}')
+    found = invoke(tmp_path, "import", path)
+    assert "2 games imported" in found.stdout, found.output
+    assert "broken" not in found.output
+
+
 def test_games_without_moves_keep_their_number(tmp_path: Path) -> None:
     """Equal games without moves are counted: five after three bring two."""
     three = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n'
