@@ -200,9 +200,9 @@ def kill_tagged(tags: Iterable[str]) -> list[tuple[ProcessInfo, str]]:
     return list(found.values())
 
 
-def kill_processes(strays: Iterable[ProcessInfo]) -> list[ProcessInfo]:
-    """Kill the processes found by a search, all at once; return the processes that did not die."""
-    watched: list[tuple[ProcessInfo, int]] = []
+def kill_processes(strays: Iterable[ProcessInfo]) -> None:
+    """Kill the processes found by a search, all at once, and wait up to 1 s for their end."""
+    watched: list[int] = []
     for seen in strays:
         try:
             handle = os.pidfd_open(seen.pid)
@@ -214,11 +214,10 @@ def kill_processes(strays: Iterable[ProcessInfo]) -> list[ProcessInfo]:
             continue
         with contextlib.suppress(OSError):
             signal.pidfd_send_signal(handle, signal.SIGKILL)
-        watched.append((seen, handle))
-    alive = wait_for_exit([handle for _, handle in watched], time.monotonic_ns() + int(_KILL_WAIT * 1e9))
-    for _, handle in watched:
+        watched.append(handle)
+    wait_for_exit(watched, time.monotonic_ns() + int(_KILL_WAIT * 1e9))
+    for handle in watched:
         os.close(handle)
-    return [seen for seen, handle in watched if handle in alive]
 
 
 def wait_for_exit(handles: Iterable[int], deadline_ns: int) -> set[int]:

@@ -436,12 +436,8 @@ class PgnFile:
         """Mark the file for a check, since a game in it may have become void."""
         self._size = None
 
-    def append(self, number: int, game: Game) -> None:
-        """Append one game that is already in the database. Raise OSError if it cannot be written."""
-        self.extend([(number, game)])
-
     def extend(self, games: Sequence[tuple[int, Game]]) -> None:
-        """Append several games in the order of the database. Raise OSError if they cannot be written."""
+        """Append games that are already in the database, in its order. Raise OSError if they cannot be written."""
         as_left = self._is_as_left()
         if as_left:  # leave out games that the last repair has already written
             games = [one for one in games if one[0] > self._newest]

@@ -281,7 +281,7 @@ def with_games(tmp_path: Path, log: TournamentLog, count: int) -> PgnFile:
     pgn = PgnFile(tmp_path / "x.pgn", log)
     pgn.mend()
     for number in range(1, count + 1):
-        pgn.append(number, recorded(log, number))
+        pgn.extend([(number, recorded(log, number))])
     return pgn
 
 
@@ -306,7 +306,7 @@ def test_games_that_do_not_count_are_in_no_pgn(tmp_path: Path, log: TournamentLo
     """Void games are left out, and the other games keep their numbers."""
     pgn = with_games(tmp_path, log, 1)
     recorded(log, 2, Outcome.VOID)
-    pgn.append(3, recorded(log, 3))
+    pgn.extend([(3, recorded(log, 3))])
     struck = log.game(1).game.pairing
     assert is_whole(pgn)
     assert pgn.path.read_text().count("[Event ") == 2
@@ -348,7 +348,7 @@ def test_a_pgn_that_a_run_writes_says_so_until_the_run_has_ended(tmp_path: Path,
     pgn.mend()
     assert pgn.path.read_bytes().endswith(UNFINISHED_LINE)
     for number in (2, 3):
-        pgn.append(number, recorded(log, number))
+        pgn.extend([(number, recorded(log, number))])
         assert pgn.path.read_bytes().endswith(b"\n\n" + UNFINISHED_LINE)
         assert pgn.path.read_bytes().count(UNFINISHED_LINE) == 1
     assert numbers(pgn) == ["1.1", "1.2", "1.3"]
@@ -368,7 +368,7 @@ def test_a_change_completes_the_pgn_of_a_run_that_was_killed(tmp_path: Path, log
     """A repair without a run also removes the last line."""
     pgn = PgnFile(tmp_path / "x.pgn", log, growing=True)
     pgn.mend()
-    pgn.append(1, recorded(log, 1))
+    pgn.extend([(1, recorded(log, 1))])
     PgnFile(pgn.path, log).mend()
     assert is_whole(pgn)
 
@@ -401,9 +401,9 @@ def test_a_full_disk_leaves_no_half_game(
         with monkeypatch.context() as patched:
             patched.setattr(type(pgn.path), "open", _opening(Full(pgn.path, room), Path.open))
             with pytest.raises(OSError, match="No space"):
-                pgn.append(number, recorded(log, number))
+                pgn.extend([(number, recorded(log, number))])
         assert pgn.path.read_text() == before
-    pgn.append(4, recorded(log, 4))
+    pgn.extend([(4, recorded(log, 4))])
     pgn.finish()
     assert is_whole(pgn)
 
@@ -453,7 +453,7 @@ def test_a_game_struck_out_leaves_the_pgn(tmp_path: Path, log: TournamentLog) ->
     pgn = with_games(tmp_path, log, 2)
     log.record_event(GameVoided(databases_game(meeting=1).pairing, Outcome.WHITE))
     pgn.outdated()
-    pgn.append(3, recorded(log, 3))
+    pgn.extend([(3, recorded(log, 3))])
     assert is_whole(pgn)
     assert pgn.path.read_text().count("[Event ") == 2
 
@@ -500,7 +500,7 @@ def test_games_that_stay_are_as_they_were_written(tmp_path: Path, log: Tournamen
     pgn = PgnFile(tmp_path / "x.pgn", log, comments=("nodes", "lines"))
     pgn.mend()
     for number in (1, 2, 3):
-        pgn.append(number, recorded(log, number))
+        pgn.extend([(number, recorded(log, number))])
     games = pgn.path.read_text().replace("1. e4", "1. e4 {of the run}").split("[Event ")[1:]
     pgn.path.write_text("".join(f"[Event {one}" for one in games))
     log.record_event(GameVoided(databases_game(meeting=2).pairing, Outcome.WHITE))
@@ -513,8 +513,8 @@ def test_games_of_one_commit_are_in_the_pgn_once(tmp_path: Path, log: Tournament
     both = [(number, recorded(log, number)) for number in (1, 2)]
     pgn = PgnFile(tmp_path / "x.pgn", log)
     for number, one in both:
-        pgn.append(number, one)
-    pgn.append(3, recorded(log, 3))
+        pgn.extend([(number, one)])
+    pgn.extend([(3, recorded(log, 3))])
     assert is_whole(pgn)
 
 
@@ -526,7 +526,7 @@ def test_a_look_forgets_no_game_that_found_no_room(
     with monkeypatch.context() as patched:
         patched.setattr(type(pgn.path), "open", _opening(Full(pgn.path, 0), Path.open))
         with pytest.raises(OSError, match="No space"):
-            pgn.append(2, recorded(log, 2))
+            pgn.extend([(2, recorded(log, 2))])
     pgn.mend()
     assert is_whole(pgn)
 
@@ -535,7 +535,7 @@ def test_a_pgn_that_was_removed_comes_back(tmp_path: Path, log: TournamentLog) -
     """A file that was removed is written again with all games."""
     pgn = with_games(tmp_path, log, 2)
     pgn.path.unlink()
-    pgn.append(3, recorded(log, 3))
+    pgn.extend([(3, recorded(log, 3))])
     assert is_whole(pgn)
 
 
@@ -546,9 +546,9 @@ def test_a_pgn_that_cannot_be_written_is_told_as_an_error_of_files(tmp_path: Pat
     with pytest.raises(OSError, match="directory"):
         pgn.mend()
     with pytest.raises(OSError, match="directory"):
-        pgn.append(1, recorded(log, 1))
+        pgn.extend([(1, recorded(log, 1))])
     pgn.path.rmdir()
-    pgn.append(2, recorded(log, 2))
+    pgn.extend([(2, recorded(log, 2))])
     assert is_whole(pgn)
 
 
@@ -564,7 +564,7 @@ def test_only_what_is_missing_is_written(tmp_path: Path, log: TournamentLog, mon
         assert is_whole(pgn)
     pgn.path.write_text(whole)
     again = PgnFile(pgn.path, log)
-    again.append(5, recorded(log, 5))  # ended before anybody looked
+    again.extend([(5, recorded(log, 5))])  # ended before anybody looked
     assert is_whole(again)
 
 
@@ -608,7 +608,7 @@ def test_two_databases_do_not_take_turns_at_one_pgn(tmp_path: Path) -> None:
                 played = replace(databases_game(meeting=number), started_unix=1000.0 * began + number)
                 assert add_game(pgn.log, played) == number
                 try:
-                    pgn.append(number, played)
+                    pgn.extend([(number, played)])
                 except OSError as error:
                     failed.append(error.strerror)
         assert len(told) == len(list(tmp_path.glob("t.old-*.pgn"))) == 2
