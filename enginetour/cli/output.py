@@ -159,6 +159,11 @@ class NonBlockingStream(io.RawIOBase):
             self._change.notify_all()
         return size
 
+    def waits(self) -> bool:
+        """Return whether data waits for the reader."""
+        with self._change:
+            return self._bytes > 0
+
     def drain(self, hurried: Callable[[], bool]) -> None:
         """Wait until all data is written, or until the reader has not read for 10 s (0.3 s if `hurried()` is true)."""
         with self._change:
