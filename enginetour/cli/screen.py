@@ -204,8 +204,12 @@ class LiveTable(Watcher):
             self._add_message(note.text)
 
     def trouble(self, text: str) -> None:
-        """Add a message below the table, and redraw at the next call of `progress`."""
-        self._add_message(text)
+        """Add a message below the table, and redraw at the next call of `progress`.
+
+        The warning of a busy machine is above the table, with its present figures.
+        """
+        if text != f"warning: {self.picture.banner}":
+            self._add_message(text)
         self.due = 0.0
 
     def progress(self, scheduler: Scheduler) -> None:

@@ -93,6 +93,8 @@ def test_a_busy_machine_is_told_above_the_table(
     """The warning of a busy machine is above the table as long as it lasts."""
     table, _, _ = screen
     table.picture.event(0, "crowd", {"crowded": True, "share": 0.31, "load": 15.0, "processors": 2})
+    table.trouble(f"warning: {table.picture.banner}")  # the output without a terminal has this line
+    assert table.messages == [], "below the table, the line would stay with old figures"
     table.close()
     assert "WARNING: load 15 on 2 processors: clocks are unreliable." in capsys.readouterr().out
 
