@@ -268,7 +268,8 @@ def test_an_entrants_own_control_is_frozen_too(tmp_path: Path) -> None:
     """A changed tc of one entrant is an error; without it in the file, the entrant keeps its own."""
     own = '\n[[entrants]]\nengine = "wren4"\ntc = "depth={}"'
     path = robin(tmp_path, more=own.format(2))
-    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    ended = tour(tmp_path, "run", str(path), "--max-games", "1", expect=8).stdout
+    assert "\nstate: stopped, --max-games was reached\n" in ended
     robin(tmp_path, more=own.format(1))
     assert "Wren 4 cannot change" in tour(tmp_path, "run", str(path), expect=5).stderr
     robin(tmp_path)
