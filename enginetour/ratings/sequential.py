@@ -68,11 +68,15 @@ class Sprt:
         if self.model not in MODELS:
             raise ValueError(f"unknown model {self.model!r}; known: {', '.join(MODELS)}")
         if not all(isfinite(bound) and abs(bound) <= furthest for bound in (self.elo0, self.elo1)):
-            raise ValueError(f"bounds of a {self.model} test must be between -{furthest:g} and {furthest:g}")
+            found = f"found {self.elo0:g} and {self.elo1:g}"
+            raise ValueError(
+                f"elo0 and elo1 of a {self.model} test must be between -{furthest:g} and {furthest:g} ({found})"
+            )
         if not self.elo0 < self.elo1:
-            raise ValueError(f"the first bound must be below the second, found {self.elo0:g} and {self.elo1:g}")
+            raise ValueError(f"elo0 must be below elo1 (found {self.elo0:g} and {self.elo1:g})")
         if not (0 < self.alpha < 1 and 0 < self.beta < 1 and self.alpha + self.beta < 1):
-            raise ValueError("alpha, beta and their sum must be between 0 and 1")
+            found = f"found alpha {self.alpha:g} and beta {self.beta:g}"
+            raise ValueError(f"alpha, beta and their sum must be between 0 and 1 ({found})")
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -111,7 +111,7 @@ def test_one_game_is_told_without_certainty(store: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--sprt", "Fruit", "Toga", "5", "0"), "first bound must be below"),
+        (("--sprt", "Fruit", "Toga", "5", "0"), "elo0 must be below elo1"),
         (("--sprt", "Fruit", "Toga", "0"), "4 arguments"),
         (("--sprt", "Fruit", "Togo", "0", "5"), "did you mean 'Toga'"),
         (("--sprt", "Fruit", "HoiChess", "0", "5"), "have no games"),
@@ -344,7 +344,7 @@ def test_counts_beyond_a_bound_give_a_verdict(tmp_path: Path) -> None:
         (("--penta", "1,2,3,4,5", "--model", "bayesian"), "--penta: the bayesian model needs counts of wins"),
         (("--penta", "1,1,1,1,1", "--wdl", "10,0,0"), "contradict each other"),
         (("--penta", "1,1,1,1,1", "--wdl", "3,3,3"), "contradict each other"),
-        (("--wdl", "1,2,3", "--elo0", "9"), "--elo0, --elo1: the first bound must be below"),
+        (("--wdl", "1,2,3", "--elo0", "9"), "--elo0, --elo1: elo0 must be below elo1"),
         (("--wdl", "1,2,3", "--beta", "1"), "alpha, beta and their sum"),
     ],
 )

@@ -392,7 +392,7 @@ def test_what_is_told_while_it_runs() -> None:
     ("line", "told"),
     [
         ("games = 101", "games must be even with games_per_pairing = 2 (found 101)"),
-        ("sprt = { elo0 = 5, elo1 = 0 }", "first bound must be below the second"),
+        ("sprt = { elo0 = 5, elo1 = 0 }", "elo0 must be below elo1 (found 5 and 0)"),
         ('sprt = { elo0 = 0, elo1 = 5, model = "elo" }', "'logistic', 'normalized' or 'bayesian'"),
         ("sprt = { elo0 = 0, elo1 = 5, alhpa = 0.1 }", "did you mean 'alpha'"),
         ("sprt = true", "write sprt = {"),

@@ -118,8 +118,8 @@ def test_bayesian_knows_no_pairs() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((5, 5), "below the second"),
-        ((5, 0), "below the second"),
+        ((5, 5), "elo0 must be below elo1"),
+        ((5, 0), "elo0 must be below elo1"),
         ((0, float("nan")), "must be between"),
         ((0, 1e6), "must be between"),
         ((0, 300, "normalized"), "between -200 and 200"),

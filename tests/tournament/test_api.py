@@ -155,7 +155,7 @@ def test_games_have_moves_and_a_test(league: Path) -> None:
         assert found.pairs is not None
         with pytest.raises(et.TourError, match="no games of 'Nobody'"):
             et.sprt(games, "Nobody", elo0=0, elo1=5)
-        with pytest.raises(et.TourError, match="first bound must be below"):
+        with pytest.raises(et.TourError, match="elo0 must be below elo1"):
             et.sprt(games, games[0].white, elo0=5, elo1=0)
         with pytest.raises(et.TourError, match=r"must be tournaments, games, .* or imports"):
             db.rows("moves")
