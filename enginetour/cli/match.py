@@ -85,7 +85,9 @@ def _play_options() -> list[click.Option]:
         text = field.description or f"Setting {key} of [play]."
         if key in _EXAMPLES:
             text += f" For example, {option} {_EXAMPLES[key]}."
-        default = False if usual in (None, (), "") else str(usual)
+        default: bool | str = False if usual in (None, (), "", {}) else str(usual)
+        if isinstance(usual, bool):
+            default = option[2:] if usual else f"no-{option[2:]}"
         settings: dict[str, Any] = {"help": text, "show_default": default}
         if field.annotation is bool or bool in get_args(field.annotation):
             switches = [f"{name}/--no-{name[2:]}" for name in options_of_key]

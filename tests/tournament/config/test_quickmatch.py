@@ -305,6 +305,13 @@ def test_every_setting_of_play_is_an_option(tmp_path: Path) -> None:
     assert [key for key in PlaySection.model_fields if f"--{key.replace('_', '-')}" not in told] == ["odds"]
 
 
+def test_the_help_shows_defaults_as_they_are_written(tmp_path: Path) -> None:
+    """The default of a switch is one of its names, and an empty table is no default."""
+    told = " ".join(tour(tmp_path, "match", "--help").stdout.split())
+    assert "[default: no-ponder]" in told
+    assert "default: False" not in told and "default: {}" not in told
+
+
 def test_the_help_shows_how_to_write_a_list_and_a_table(tmp_path: Path) -> None:
     """The example of each list or table in the help can be parsed."""
     told = " ".join(tour(tmp_path, "match", "--help").stdout.split())
