@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 from math import exp, sqrt
 from typing import Any, Self
 
@@ -83,9 +82,10 @@ class Belief:
         """
         place = {name: number for number, name in enumerate(names)}
         results = np.zeros((len(names), len(names), 3))
-        for (white, black), outcomes in chain(counts.items(), (earlier or {}).items()):
-            if white in place and black in place:
-                results[place[white], place[black]] += outcomes
+        for some in (counts, earlier or {}):
+            met = [pair for pair in some if pair[0] in place and pair[1] in place]
+            white, black = np.array([[place[name] for name in pair] for pair in met], np.intp).reshape(-1, 2).T
+            results[white, black] += np.array([some[pair] for pair in met]).reshape(-1, 3)
         found = posterior(names, results, prior)
         nu = float(found.draw)
         rate = nu / (2 + nu)

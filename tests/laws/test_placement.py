@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.formats.pairing.standings import Scored, code_values, cross, order_by_codes
+from enginetour.formats.pairing.standings import Scored, code_values, cross, order_by_codes, total
 from enginetour.formats.pairing.tiebreaks import CODES, PLACEMENT_CODES, PlacementTerms, Unplayed
 from enginetour.model.game import Outcome
 from enginetour.reports.standings import pairing_error, pairing_figures, relative_strengths
@@ -122,7 +122,10 @@ def test_shared_codes_are_the_same_in_round_robins(seed: int, code: str) -> None
         for place, turn in enumerate(row)
         if turn.color == WHITE and turn.opponent is not None
     ]
-    expected = CODES[code](names, cross(games), dict(zip(names, field.scores, strict=True)))
+    met = cross(games)
+    scores = zip(names, field.scores, strict=True)
+    sums = {name: total(met, name)._replace(half_points=score) for name, score in scores}
+    expected = CODES[code](names, met, sums)
     assert dict(zip(names, code_values(field, [code])[code], strict=True)) == expected
 
 

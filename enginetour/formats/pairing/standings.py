@@ -97,19 +97,18 @@ def table(names: Sequence[str], tallies: Cross, codes: Sequence[str] = _DEFAULT_
     among = frozenset(names)
     tallies = {name: _among(row, among) for name in names if (row := tallies.get(name)) is not None}
     sums = {name: total(tallies, name) for name in names}
-    scores = {name: tally.half_points for name, tally in sums.items()}
-    keys: dict[str, tuple[int, ...]] = {name: (scores[name],) for name in names}
+    keys: dict[str, tuple[int, ...]] = {name: (sums[name].half_points,) for name in names}
     for code in codes:
         keys = {
             name: (*key, value)
             for key, tied in _groups(keys)
-            for name, value in CODES[code](tied, tallies, scores).items()
+            for name, value in CODES[code](tied, tallies, sums).items()
         }
     lines: list[StandingsRow] = []
     for key, tied in _groups({name: keys[name] for name in names}):
         rank = len(lines) + 1
         breaks = tuple(zip(codes, key[1:], strict=True))
-        lines += [StandingsRow(rank, name, scores[name], sums[name].games, "", breaks) for name in tied]
+        lines += [StandingsRow(rank, name, key[0], sums[name].games, "", breaks) for name in tied]
     return tuple(lines)
 
 

@@ -68,7 +68,7 @@ class Tally(NamedTuple):
 
 # name -> opponent -> result of the entrant `name` against this opponent
 Cross = Mapping[str, Mapping[str, Tally]]
-_Scores = Mapping[str, int]
+_Sums = Mapping[str, Tally]  # name -> sum of the results against all opponents in a `Cross`
 NOTHING = Tally()
 
 
@@ -78,14 +78,14 @@ def against(cross: Mapping[K, Mapping[K, Tally]], name: K, opponent: K) -> Tally
     return NOTHING if row is None else row.get(opponent, NOTHING)
 
 
-def sonneborn_berger(name: str, cross: Cross, scores: _Scores) -> int:
+def sonneborn_berger(name: str, cross: Cross, sums: _Sums) -> int:
     """Return the Sonneborn-Berger score in quarter points, so that the value is exact. Source: FIDE C.07 9.
 
-    It is the sum over all opponents of the points against the opponent times its score. Only opponents listed in
-    `scores` count.
+    It is the sum over all opponents of the points against the opponent times its score. Only opponents listed in `sums`
+    count.
     """
-    row = cross.get(name, {})
-    return sum([tally.half_points * scores[other] for other, tally in row.items() if other in scores and other != name])
+    found = sums.get  # by position, a field takes half the time
+    return sum([tally[0] * found(other, NOTHING)[0] for other, tally in cross.get(name, {}).items()])
 
 
 def direct_encounter(tied: Collection[K], cross: Mapping[K, Mapping[K, Tally]]) -> dict[K, int]:
@@ -99,17 +99,11 @@ def direct_encounter(tied: Collection[K], cross: Mapping[K, Mapping[K, Tally]]) 
     return {name: sum(tally.half_points for tally in row) for name, row in rows.items()}
 
 
-def wins(name: str, cross: Cross, scores: _Scores) -> int:
-    """Return the number of games won against opponents listed in `scores`. Source: FIDE C.07 7."""
-    row = cross.get(name, {})
-    return sum([tally.wins for other, tally in row.items() if other in scores and other != name])
-
-
-# code -> function (tied, cross, scores) that returns the value of each tied entrant
-CODES: dict[str, Callable[[Collection[str], Cross, _Scores], dict[str, int]]] = {
-    "SB": lambda tied, cross, scores: {name: sonneborn_berger(name, cross, scores) for name in tied},
+# code -> function (tied, cross, sums) that returns the value of each tied entrant; WIN has the source FIDE C.07 7
+CODES: dict[str, Callable[[Collection[str], Cross, _Sums], dict[str, int]]] = {
+    "SB": lambda tied, cross, sums: {name: sonneborn_berger(name, cross, sums) for name in tied},
     "DE": lambda tied, cross, _: direct_encounter(tied, cross),
-    "WIN": lambda tied, cross, scores: {name: wins(name, cross, scores) for name in tied},
+    "WIN": lambda tied, _, sums: {name: sums[name].wins for name in tied},
 }
 
 

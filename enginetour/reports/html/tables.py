@@ -69,8 +69,19 @@ ESCAPED = Texts[str](lambda text: str(escape(safe_text(text))))
 
 def engine_link(name: str, site: Site, here: str) -> Markup:
     """Return the name of an engine, as a link if the engine has a page. The name keeps its own writing direction."""
-    shown, slug = f"<bdi>{ESCAPED[name]}</bdi>", site.slugs.get(name)
-    return trusted_markup(shown if slug is None else _link(f"engines/{slug}.html", shown, site, here))
+    return trusted_markup(engine_links(site, here)(name))
+
+
+def engine_links(site: Site, here: str) -> Callable[[str], str]:
+    """Return the function `engine_link` for a page with many links."""
+    start, end = _link_parts("engines/\0.html", site, here)
+    slugs = site.slugs
+
+    def link(name: str) -> str:
+        shown, slug = f"<bdi>{ESCAPED[name]}</bdi>", slugs.get(name)
+        return shown if slug is None else f"{start}{slug}{end}{shown}</a>"
+
+    return link
 
 
 def game_link(number: int, site: Site, here: str, text: object = None) -> Markup:
@@ -84,8 +95,8 @@ def game_links(site: Site, here: str) -> Callable[[int, object], str]:
 
     The function returns only the text if the game does not have a page.
     """
-    before, after = site.link("games/\0.html", here).split("\0")
-    start, end, games = f'<a href="{ESCAPED[before]}', f'{after}">', site.games
+    start, end = _link_parts("games/\0.html", site, here)
+    games = site.games
 
     def link(number: int, shown: object) -> str:
         return f"{start}{number}{end}{shown}</a>" if games is None or number in games else str(shown)
@@ -93,8 +104,10 @@ def game_links(site: Site, here: str) -> Callable[[int, object], str]:
     return link
 
 
-def _link(address: str, shown: str, site: Site, here: str) -> str:
-    return f'<a href="{ESCAPED[site.link(address, here)]}">{shown}</a>'
+def _link_parts(address: str, site: Site, here: str) -> tuple[str, str]:
+    """Return the opening tag of a link before and after the character NUL of `address`."""
+    before, after = site.link(address, here).split("\0")
+    return f'<a href="{ESCAPED[before]}', f'{after}">'
 
 
 _ENGINE_COLUMNS = frozenset({"name", "engine", "opponent", "white", "black"})  # columns that name engines

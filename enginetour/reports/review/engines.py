@@ -13,7 +13,7 @@ from enginetour.model.game import StandingsRow
 from enginetour.model.task import EngineSpec
 from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.ratinglist import SHARED, Row
-from enginetour.reports.html.tables import RESULT_SIGNS, Site, engine_link, game_links, scroll_box
+from enginetour.reports.html.tables import RESULT_SIGNS, Site, engine_links, game_links, scroll_box
 from enginetour.reports.sheet import Sheet, format_points, format_whole
 from enginetour.store.address import slug_of
 from enginetour.store.games import GameLine, LineupEntry
@@ -24,16 +24,12 @@ _Played = tuple[int, int, bool]
 
 @dataclass(frozen=True, slots=True)
 class OpponentGames:
-    """All games of an engine against one opponent, with the opponent's rating from this tournament."""
+    """All games of an engine against one opponent: its half points, and the opponent's rating from this tournament."""
 
     name: str
     games: tuple[_Played, ...]
+    half_points: int
     rating: float | None
-
-    @property
-    def half_points(self) -> int:
-        """Return the half points of the engine."""
-        return sum([points for _, points, _ in self.games])
 
     @property
     def share(self) -> float:
@@ -76,7 +72,7 @@ def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dic
     place = {name: round(rating, SHARED) for name, rating in ratings.items()}
     return {
         name: tuple(
-            OpponentGames(other, tuple(played), ratings.get(other))
+            OpponentGames(other, tuple(played), sum([points for _, points, _ in played]), ratings.get(other))
             for other, played in sorted(others.items(), key=lambda one: (-place.get(one[0], -inf), one[0]))
         )
         for name, others in met.items()
@@ -123,8 +119,8 @@ def opponents_table(one: EngineReview, site: Site, here: str) -> Markup:
     heads = "".join(f'<th scope="col" class="{kind}">{head}</th>' for head, kind in zip(_HEADS, _CLASSES, strict=True))
     if linked:
         heads += '<th scope="col">results (<span class="mono">1</span> won, <span class="mono">=</span> drawn)</th>'
-    link = game_links(site, here) if linked else None
-    lines = "\n".join([_line(opponent, engine_link(opponent.name, site, here), link) for opponent in one.opponents])
+    link, engine = game_links(site, here) if linked else None, engine_links(site, here)
+    lines = "\n".join([_line(opponent, engine(opponent.name), link) for opponent in one.opponents])
     return scroll_box(f'<th scope="col">opponent</th>{heads}', lines, "opponents")
 
 
@@ -133,7 +129,7 @@ def _line(one: OpponentGames, name: str, link: Callable[[int, object], str] | No
     cells = (
         format_whole(one.rating),
         len(results),
-        format_points(sum(results)),
+        format_points(one.half_points),
         *map(results.count, (2, 1, 0)),
         f"{100 * one.share:.1f} %",
         format_whole(one.performance),

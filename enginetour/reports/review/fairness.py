@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -168,20 +169,21 @@ def fairness_of(
     even = [game for game in games if not game.handicap]
     threads = max(map(_threads_of, specs.values()), default=1)
     hosts = compare_hosts(even)
+    gaps = [game.relay_gap_us for game in games if game.relay_gap_us]
     busy = tuple(game.number for game in games if game.busy)
     steal = tuple(game.steal_percent for game in games if game.steal_percent is not None)
-    played = Counter(chain.from_iterable((game.white, game.black) for game in games))
+    played = Counter(chain.from_iterable([(game.white, game.black) for game in games]))
     margins = Counter(dict.fromkeys(played, 0))
     for game in games:
-        for name, side in ((game.white, game.white_side), (game.black, game.black_side)):
-            if side.margin_uses:
-                margins[name] += side.margin_uses
+        if game.white_side.margin_uses or game.black_side.margin_uses:
+            margins[game.white] += game.white_side.margin_uses
+            margins[game.black] += game.black_side.margin_uses
     return Fairness(
-        white=white_share(even),
+        white=white_share([game.outcome for game in even]),
         openings=tuple(_openings(even)),
         one_sided=_one_sided(even),
-        relay_us=tuple(game.relay_gap_us[0] for game in games if game.relay_gap_us),
-        worst_us=tuple(game.relay_gap_us[2] for game in games if game.relay_gap_us),
+        relay_us=tuple([gap[0] for gap in gaps]),
+        worst_us=tuple([gap[2] for gap in gaps]),
         own_us=tuple((game.number, game.referee_us) for game in games if game.referee_us is not None),
         load=tuple((game.number, game.load_average) for game in games if game.load_average is not None),
         steal=steal,
@@ -219,11 +221,10 @@ def repeated_games_note(repeated: int, games: int) -> str:
     return f"{repeated} of {games} games are identical to an earlier game; {hint}"
 
 
-def white_share(games: Sequence[GameConditions]) -> WhiteShare:
+def white_share(outcomes: Sequence[Outcome]) -> WhiteShare:
     """Return White's share with the standard error of its mean as a 95 % interval."""
-    counts = Counter([game.outcome for game in games])
-    points = [(outcome.half_points(white=True), count) for outcome, count in counts.items()]
-    number, total = len(games), sum(half * count for half, count in points)
+    points = [(outcome.half_points(white=True), count) for outcome, count in Counter(outcomes).items()]
+    number, total = len(outcomes), sum(half * count for half, count in points)
     if number < _MIN_GAMES:
         return WhiteShare(number, total, None)
     mean = total / number
@@ -238,12 +239,8 @@ def _threads_of(spec: EngineSpec) -> int:
 
 def max_concurrent_games(games: Sequence[GameConditions]) -> int:
     """Return the largest number of concurrent games. A game that starts when another ends is not concurrent with it."""
-    moments = sorted([(game.started_unix, 1) for game in games] + [(game.ended_unix, -1) for game in games])
-    running = most = 0
-    for _, change in moments:
-        running += change
-        most = max(most, running)
-    return most
+    starts, ends = sorted([game.started_unix for game in games]), sorted([game.ended_unix for game in games])
+    return max([begun - bisect_right(ends, start) for begun, start in enumerate(starts, 1)], default=0)
 
 
 def _cores(games: Sequence[GameConditions]) -> tuple[int, ...]:
@@ -263,17 +260,16 @@ def _most_crowded(games: Sequence[GameConditions], threads: int) -> tuple[int, i
 
 
 def _openings(games: Sequence[GameConditions]) -> Iterator[_OpeningLine]:
-    by_opening: dict[tuple[str, int], list[GameConditions]] = {}
+    by_opening: dict[tuple[str, int], list[Outcome]] = {}
     for game in games:
-        by_opening.setdefault(game.numbered_opening, []).append(game)
-    for (name, place), played in sorted(by_opening.items(), key=lambda one: (one[0][1], one[0][0])):
-        draws = sum(game.outcome is Outcome.DRAW for game in played)
-        yield _OpeningLine(name, place, white_share(played), draws)
+        by_opening.setdefault(game.numbered_opening, []).append(game.outcome)
+    for (name, place), outcomes in sorted(by_opening.items(), key=lambda one: (one[0][1], one[0][0])):
+        yield _OpeningLine(name, place, white_share(outcomes), outcomes.count(Outcome.DRAW))
 
 
 def _one_sided(games: Sequence[GameConditions]) -> int:
     """Count games whose engines have not played the opening as often with reversed colors."""
-    turns: Counter[tuple[str, str, tuple[str, int]]] = Counter((g.white, g.black, g.numbered_opening) for g in games)
+    turns = Counter([(game.white, game.black, game.numbered_opening) for game in games])
     return sum(max(0, count - turns[black, white, opening]) for (white, black, opening), count in turns.items())
 
 

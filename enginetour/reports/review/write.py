@@ -346,7 +346,9 @@ class _Report:
         """Return the manifest of the new report."""
         found = dict(self._kept)
         for address in keys.keys() - found.keys():
-            with suppress(FileNotFoundError):  # a game that has lost its moves has no page
+            if address in self._same:
+                found[address] = [keys[address], *_state(self._old[address])]
+            elif address in self._new:  # a game that has lost its moves has no page
                 found[address] = [keys[address], *_state(os.lstat(f"{self._folder}/{address}"))]
         return json.dumps(found, separators=(",", ":"))
 

@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Turn
-from enginetour.formats.pairing.standings import Scored, code_values, cross
+from enginetour.formats.pairing.standings import Scored, code_values, cross, total
 from enginetour.formats.pairing.tiebreaks import (
+    CODES,
     NOTHING,
     PLACEMENT_CODES,
     PlacementTerms,
+    Tally,
     against,
     direct_encounter,
     sonneborn_berger,
-    wins,
 )
 from enginetour.interop.pairers import rank_report
 from enginetour.interop.trf import read
@@ -33,19 +34,20 @@ GAMES = [
     Scored("C", "D", Outcome.BLACK),
 ]
 CROSS = cross(GAMES)
-SCORES = {"A": 4, "B": 3, "C": 3, "D": 2}
+SUMS = {name: total(CROSS, name) for name in "ABCD"}
 
 
 def test_sonneborn_berger_in_quarter_points() -> None:
     """Beaten opponents count fully, drawn ones half."""
-    assert sonneborn_berger("A", CROSS, SCORES) == 2 * 3 + 2 * 2  # beat B and D
-    assert sonneborn_berger("B", CROSS, SCORES) == 1 * 3 + 2 * 2  # drew C, beat D
-    assert sonneborn_berger("C", CROSS, SCORES) == 2 * 4 + 1 * 3
+    assert {name: tally.half_points for name, tally in SUMS.items()} == {"A": 4, "B": 3, "C": 3, "D": 2}
+    assert sonneborn_berger("A", CROSS, SUMS) == 2 * 3 + 2 * 2  # beat B and D
+    assert sonneborn_berger("B", CROSS, SUMS) == 1 * 3 + 2 * 2  # drew C, beat D
+    assert sonneborn_berger("C", CROSS, SUMS) == 2 * 4 + 1 * 3
 
 
 def test_sonneborn_berger_counts_listed_opponents_only() -> None:
     """Withdrawn opponents do not count."""
-    assert sonneborn_berger("A", CROSS, {"A": 2, "B": 1, "C": 3}) == 2 * 1
+    assert sonneborn_berger("A", CROSS, {"A": Tally(2), "B": Tally(1), "C": Tally(3)}) == 2 * 1
 
 
 def test_direct_encounter_among_the_tied() -> None:
@@ -61,7 +63,7 @@ def test_direct_encounter_needs_all_to_have_met() -> None:
 
 def test_wins_are_counted() -> None:
     """Wins count with both colors."""
-    assert {name: wins(name, CROSS, SCORES) for name in SCORES} == {"A": 2, "B": 1, "C": 1, "D": 1}
+    assert CODES["WIN"]("ABCD", CROSS, SUMS) == {"A": 2, "B": 1, "C": 1, "D": 1}
 
 
 def test_strangers_have_an_empty_tally() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.html.page import GENERATOR_TAG
-from enginetour.reports.review.write import check_target, write_directory
+from enginetour.reports.review.write import KeyedPages, check_target, write_directory
 
 
 def a_page(words: str) -> str:
@@ -46,6 +46,20 @@ def test_written_and_replaced(tmp_path: Path) -> None:
     assert "two" in (target / "index.html").read_text("utf-8")
     assert left(target) == ["assets", "engines", "index.html"]
     assert left(target.parent) == ["autumn-report"]
+
+
+def test_equal_pages_of_another_program_are_kept_later(tmp_path: Path) -> None:
+    """Pages with new keys and the same content are made once, and then kept."""
+    made: list[str] = []
+
+    def pages(addresses: Sequence[str]) -> Iterator[tuple[str, Callable[[], str]]]:
+        made.extend(addresses)
+        return ((address, lambda: a_page("moves")) for address in addresses)
+
+    for key in ("old", "new", "new"):
+        made.clear()
+        write_directory(tmp_path / "report", some("one"), {}, keyed=KeyedPages({"games/1.html": key}, pages))
+    assert made == []
 
 
 def test_what_killed_reports_left_is_swept(tmp_path: Path) -> None:
