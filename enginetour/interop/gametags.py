@@ -427,9 +427,11 @@ class GameColumns(Tally):
             return
         at, tail = self.tail
         last, before = (max(0, place - at) for place in (self.offsets[-1], self.offsets[-2:][0]))
-        words = _words_of_moves(tail[last:])
-        # A game without moves is complete if the game before it does not have moves either.
-        if words is not None and not any(map(_is_result, words)) and (words or _words_of_moves(tail[before:last])):
+        words, earlier = _words_of_moves(tail[last:]), _words_of_moves(tail[before:last])
+        if words is None or any(map(_is_result, words)):
+            return
+        # The game before it shows whether this program writes moves, and results after them.
+        if any(map(_is_result, earlier or ())) or (words and not earlier):
             self.results[-1] = UNFINISHED
             self.break_at(path, "the last game breaks off before its result; import the file again when it is complete")
 

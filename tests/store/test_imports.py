@@ -107,6 +107,14 @@ def test_a_file_with_its_last_result_is_whole(tmp_path: Path, end: str) -> None:
     assert "broken" not in found.output
 
 
+def test_a_file_without_results_after_the_moves_is_whole(tmp_path: Path) -> None:
+    """Some programs write the result only as a tag, after all games of a file."""
+    path = tmp_path / "g.pgn"
+    path.write_text("".join(f'[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. {move} e5\n\n' for move in ("e4", "d4")))
+    found = invoke(tmp_path, "import", path)
+    assert "2 games imported" in found.stdout, found.output
+
+
 def test_games_without_moves_keep_their_number(tmp_path: Path) -> None:
     """Equal games without moves are counted: five after three bring two."""
     three = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n'

@@ -533,9 +533,9 @@ class TournamentReview:
         return purposes_of(self.notes)
 
 
-# Processor time for the forecast of a report, which is written while its user waits. 0.15 s are about 200 simulations
-# of 20 engines, or 20 to 40 of 100 engines. The fewest simulations of a long tournament may take 6 s.
-_FORECAST = 0.15, 40
+# Processor time for the forecast of a report, which is written while its user waits. 0.2 s are 300 simulations of 20
+# engines, or about 40 of 100 engines. The fewest simulations of a long tournament may take 6 s.
+_FORECAST = 0.2, 30
 
 
 def review_tournament(
