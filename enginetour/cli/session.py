@@ -412,7 +412,7 @@ def _print_summary(session: Session, pgn: PgnFile, end: RunEnd, warnings: Iterab
         echo(f"warning: {text}")
     lacking = "" if pgn.is_whole else " (incomplete; enginetour export pgn -o FILE writes all games)"
     decisions = [note for _, note in log.notes()]
-    undecided = end is RunEnd.FINISHED and bool(decisions) and decisions[-1].kind == "undecided"
+    undecided = end is RunEnd.FINISHED and bool(decisions) and decisions[-1].kind in ("undecided", "stuck")
     why = decisions[-1].text if undecided else ENDS.get(end, "--max-games was reached" if end is RunEnd.ENOUGH else "")
     state = ", ".join(filter(None, ["stopped" if end is RunEnd.ENOUGH else end.value, why]))
     for line in (f"state: {state}", f"database: {plan.database}", f"PGN: {pgn.path}{lacking}"):

@@ -476,6 +476,7 @@ class RatingList:
     pools: Parts
     caption: tuple[str, ...]
     white_advantage: float = 0.0
+    advantage_origin: str = "given"  # "estimated" if the ratings were computed with an estimate as a fixed number
     draw_rate: float | None
     residual: float = 0.0
     anchors: tuple[tuple[str, float], ...] = ()

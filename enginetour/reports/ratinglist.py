@@ -151,7 +151,7 @@ def _format_advantage(found: RatingList, confidence: float) -> str:
     """Format White's advantage with its error if it was fitted."""
     sd = found.white_advantage_sd
     if sd is None:
-        return f"{round(found.white_advantage, 1) + 0.0:g}, given"  # never -0
+        return f"{round(found.white_advantage, 1) + 0.0:g}, {found.advantage_origin}"  # never -0
     return f"{format_fixed(found.white_advantage, 1)} ± {format_error(quantile(confidence) * sd)}"
 
 

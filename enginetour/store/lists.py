@@ -97,7 +97,8 @@ def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -
     found = rating_list(pairs, anchors=anchors, openings=pentanomials_of_tournament(log), **terms)
     if apart := log.scores_at_odds():
         more.append(describe_scores(apart))
-    return replace(found, caption=(*found.caption, *more)) if more else found
+    origin = "estimated" if terms else found.advantage_origin
+    return replace(found, caption=(*found.caption, *more), advantage_origin=origin)
 
 
 def rating_order(log: TournamentReader, placed: Sequence[StandingsRow]) -> tuple[str, ...]:

@@ -534,7 +534,9 @@ _MODEL = {
     "skipped": "number of games that do not count",
     "caption": "notes below the list",
 }
-_LIST_PARTS = parts(ratinglist.RatingList, "rows unrated anchors", games="number of games that count", **_MODEL)
+_LIST_PARTS = parts(
+    ratinglist.RatingList, "rows unrated anchors advantage_origin", games="number of games that count", **_MODEL
+)
 Ratings = document(
     "Ratings",
     "A rating list.",
@@ -542,7 +544,7 @@ Ratings = document(
         "list": list_of(Rated, "rated engines, strongest first"),
         "unrated": list_of(Unrated, "engines without a rating"),
         **_LIST_PARTS,
-        "white_advantage_sd": about(float | None, "standard deviation of a fitted advantage; null: it was given"),
+        "white_advantage_sd": about(float | None, "standard deviation of a fitted advantage; null: it is not fitted"),
         "anchors": about(dict[str, float], _MODEL["anchors"]),
         "confidence": about(float, "confidence of the intervals in percent"),
     },

@@ -264,6 +264,16 @@ def test_an_engine_that_was_replaced_may_change(tmp_path: Path) -> None:
     assert {row["name"]: row["status"] for row in read(tmp_path, "standings")["table"]}["Mine 1"] == "withdrawn"
 
 
+def test_a_run_says_why_its_goal_is_out_of_reach(tmp_path: Path) -> None:
+    """If the entrant of an adaptive goal withdraws, the last lines of the run say that the goal cannot be reached."""
+    goal = 'goal = { entrant = "Wren 2", error = 50 }\ngames = 40'
+    path = config(tmp_path, THREE, "adaptive", goal)
+    tour(tmp_path, "run", str(path), "--max-games", "2", expect=8)
+    tour(tmp_path, "withdraw", "Wren 2")
+    done = tour(tmp_path, "run", str(path)).stdout
+    assert "\nstate: finished, the goal cannot be reached without the entrants that withdrew\n" in done
+
+
 def test_an_entrants_own_control_is_frozen_too(tmp_path: Path) -> None:
     """A changed tc of one entrant is an error; without it in the file, the entrant keeps its own."""
     own = '\n[[entrants]]\nengine = "wren4"\ntc = "depth={}"'

@@ -18,6 +18,7 @@ from enginetour.ratings.pairs import pairs_of
 from enginetour.ratings.priors import GaussianPrior
 from enginetour.ratings.ratinglist import rating_list
 from enginetour.reports import editions
+from enginetour.reports.ratinglist import list_footer
 from enginetour.reports.sheet import render
 from enginetour.store import editions as editions_module
 from enginetour.store.careers import career
@@ -69,6 +70,9 @@ def test_the_list_of_an_adaptive_tournament_has_its_prior(tmp_path: Path, system
             )
         captions = [text for text in found.caption if text.startswith("adaptive tournament")]
         assert [f"a prior of ± {prior:g} Elo" in text for text in captions] == ([True] if prior else [])
+        advantage = list_footer(found, 95).rpartition("; ")[2]
+        assert advantage.startswith("White advantage") is bool(prior)
+        assert advantage.endswith(", estimated") is bool(prior), "no user gave it"
 
 
 def test_the_list_of_an_adaptive_tournament_with_few_games(tmp_path: Path) -> None:
