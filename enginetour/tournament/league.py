@@ -39,7 +39,7 @@ from enginetour.tournament.executor import probe_executor
 from enginetour.tournament.plan import Plan, prepare
 from enginetour.tournament.probing import probe_all, refuse_unfit
 from enginetour.tournament.quality import Reserves
-from enginetour.tournament.recorded import Dropped, check_limits
+from enginetour.tournament.recorded import Dropped, check_limits, complete_files
 from enginetour.tournament.scheduler import RunEnd
 
 
@@ -311,6 +311,7 @@ class LeagueRun:
     def play(self) -> RunEnd:
         """Begin the first season if there is none, and play until the season ends or the run is stopped."""
         check_limits(None, self.slots, self.force)
+        self._complete_files()
         while True:
             configs = self._playable()
             if configs == []:
@@ -324,6 +325,19 @@ class LeagueRun:
                 return RunEnd.ENOUGH
             elif (end := self._play_together(configs)) is not RunEnd.FINISHED:
                 return end
+
+    def _complete_files(self) -> None:
+        """Complete the files of finished tournaments, because a killed run of a league does not play them again."""
+        folder, again = self.league.path.resolve().parent, f"enginetour run {self.league.path}"
+        results = results_of(workspace_of(folder), self.database)
+        with existing_store(self.database) as store:
+            book = None if store is None else newest_season(store, self.league.name)
+            for stage in () if book is None else book.stages():
+                if stage.log is not None and stage.is_finished:
+                    said: list[str] = []
+                    complete_files(stage.log, self.league.base, results, again, said.append)
+                    for text in said:
+                        self.tell(f"{stage.title}: {text}")
 
     def _check(self) -> None:
         if self._is_over():

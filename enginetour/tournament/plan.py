@@ -136,6 +136,11 @@ class _Resources:
             raise InputRefused(what, place=self.config.at("play", "openings"), step=step)
 
 
+def opening_names(config: Config) -> OpeningNames | None:
+    """Return the opening names for the PGN; None without `eco`. Raises InputRefused."""
+    return _Resources(config).names
+
+
 @dataclass(frozen=True)
 class Plan:
     """A tournament that can be started: its entrants, best first, its reserves, and how each of them plays."""

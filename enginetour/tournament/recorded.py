@@ -21,7 +21,7 @@ from enginetour.tournament.changes import RunController, SlotPool, TournamentEdi
 from enginetour.tournament.control import ControlServer, socket_path
 from enginetour.tournament.events import EventLog, RunEvents, Sink, catch_up
 from enginetour.tournament.forecasting import ForecastRefresher
-from enginetour.tournament.plan import overload_warnings, refuse_few_files, refuse_overload
+from enginetour.tournament.plan import opening_names, overload_warnings, refuse_few_files, refuse_overload
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Screen, Watcher
 from enginetour.tournament.watching import (
     Broadcast,
@@ -34,7 +34,9 @@ from enginetour.tournament.watching import (
 if TYPE_CHECKING:
     from enginetour.engines.machine import Cores
     from enginetour.store.games import TournamentReader
+    from enginetour.store.log import TournamentLog
     from enginetour.tournament.cluster.executor import DaskExecutor
+    from enginetour.tournament.config.load import Config
     from enginetour.tournament.executor import LocalExecutor
     from enginetour.tournament.run import Session
 
@@ -249,10 +251,29 @@ def outdate_report(results: Path, log: TournamentReader) -> None:
         mark_outdated(report_of(results, log.slug))
 
 
+def complete_files(log: TournamentLog, config: Config, results: Path, again: str, tell: Callable[[str], None]) -> None:
+    """Complete the PGN file and the report of a finished tournament if they are older than its last event.
+
+    A run that is killed after the last game leaves such files.
+    """
+    path = results / f"{log.slug}.pgn"
+    if not _is_newest(path, log):
+        try:
+            PgnFile(path, log, comments=config.play.pgn, tell=tell, names=opening_names(config)).mend()
+        except OSError as error:
+            tell(f"{path.name} cannot be completed: {error.strerror}")
+    if config.report.write and not _has_newest_report(results, log):
+        _report_at_end(results, log, tell, lambda: False, again, ())
+
+
 def _has_newest_report(results: Path, log: TournamentReader) -> bool:
-    """Return whether there is a report that is newer than the last event. After a killed run, the report is older."""
+    return _is_newest(report_of(results, log.slug) / "index.html", log)
+
+
+def _is_newest(path: Path, log: TournamentReader) -> bool:
+    """Return whether a file is newer than the last event. After a killed run, it is older."""
     try:
-        return (report_of(results, log.slug) / "index.html").stat().st_mtime >= log.last_at
+        return path.stat().st_mtime >= log.last_at
     except OSError:
         return False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -79,6 +80,25 @@ def test_two_seasons(tmp_path: Path) -> None:
     assert [len(one["table"]) for one in found["divisions"]] == [3, 3]
     assert read(tmp_path, "season", "show", "1")["season"] == 1
     assert "Mini, season 2" in tour(tmp_path, "season").stdout
+
+
+def test_files_that_a_killed_run_left_behind_are_completed(tmp_path: Path) -> None:
+    """The next run writes the report and the last games of a tournament that had ended when its run was killed."""
+    path = league(tmp_path)
+    path.write_text(path.read_text().replace("write = false", "write = true"))
+    tour(tmp_path, "run", "league.toml")
+    results = tmp_path / "results"
+    log = book_of(tmp_path).stages()[0].log
+    assert log is not None
+    games, report = results / f"{log.slug}.pgn", results / f"{log.slug}-report"
+    whole = games.read_text()
+    shutil.rmtree(report)
+    games.write_text(whole[: whole.rindex("[Event ")])
+    os.utime(games, (0, 0))
+    done = tour(tmp_path, "run", "league.toml")
+    assert f"Mini S1 Premier: report: {report}/index.html" in done.stderr
+    assert games.read_text() == whole
+    assert "report" not in tour(tmp_path, "run", "league.toml").stderr
 
 
 def test_a_new_version_inherits_the_rating(tmp_path: Path) -> None:
