@@ -300,7 +300,12 @@ def test_an_engine_that_leaves_a_match_between_divisions_leaves_the_league(tmp_p
         ("", DIVISIONS.replace("max_moves = 90", "max_move = 90"), NAMES, "did you mean 'max_moves'"),
         ('new = "top"', DIVISIONS, NAMES, "'bottom', 'qualifier' or 'rating'"),
         ("playoff = { sprt = { elo0 = 0, elo1 = 5 }, los = 0.9 }", DIVISIONS, NAMES, "sprt and los exclude each other"),
-        ("playoff = { sprt = { elo0 = 5, elo1 = 0 } }", DIVISIONS, NAMES, "league.playoff.sprt: the first bound"),
+        (
+            "playoff = { sprt = { elo0 = 5, elo1 = 0 } }",
+            DIVISIONS,
+            NAMES,
+            "league.playoff.sprt: elo0 must be below elo1",
+        ),
         ("", DIVISIONS, (*NAMES[:6], "Ada"), "two entrants have the name 'Ada'"),
         ('start = "list:old"', DIVISIONS, NAMES, "list not found"),
         ('start = "rating"', DIVISIONS, NAMES, "Ada does not have a rating"),
