@@ -12,7 +12,7 @@ from enginetour.model.timecontrol import TimeControl, expected_seconds
 from enginetour.reports.sheet import Column, Sheet, format_count, format_duration, percent_format, safe_text
 
 if TYPE_CHECKING:
-    from enginetour.formats.base import Format
+    from enginetour.formats.base import Counts, Format
     from enginetour.formats.forecast import GameLengths, Prospect
     from enginetour.store.games import TournamentReader
 
@@ -63,8 +63,13 @@ def prospect_of(log: TournamentReader, slots: int | None = None) -> Prospect:
     return prospect_at(log, format_, state, slots)
 
 
-def prospect_at(log: TournamentReader, format_: Format[Any], state: Any, slots: int | None = None) -> Prospect:
-    """Return `prospect_of` for an event log that was replayed to `state`, in which at least one game remains."""
+def prospect_at(
+    log: TournamentReader, format_: Format[Any], state: Any, slots: int | None = None, counts: Counts | None = None
+) -> Prospect:
+    """Return `prospect_of` for an event log that was replayed to `state`, in which at least one game remains.
+
+    `counts` are `log.pair_counts()`, which are read if the caller does not have them.
+    """
     from enginetour.formats.forecast import Belief, GameLengths, Prospect, prior_ratings  # imported here, as above
     from enginetour.store.games import game_durations
 
@@ -77,7 +82,12 @@ def prospect_at(log: TournamentReader, format_: Format[Any], state: Any, slots: 
         log.system,
         format_,
         state,
-        Belief.of(names, log.pair_counts(), prior_ratings(format_, names, ratings), format_.earlier),
+        Belief.of(
+            names,
+            log.pair_counts() if counts is None else counts,
+            prior_ratings(format_, names, ratings),
+            format_.earlier,
+        ),
         games_done=sum(number for number, _, _ in durations.values()),
         lengths=GameLengths.of(durations) or estimated_lengths(_controls(log)),
         slots=slots or int(play.get("concurrency", 1)),

@@ -12,6 +12,7 @@ from dataclasses import MISSING, fields
 from enum import StrEnum
 from functools import lru_cache, partial
 from itertools import repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic_core import from_json
@@ -218,7 +219,7 @@ TUPLE = Json(_frozen)
 PAIRS = Json(lambda found: tuple((name, _frozen(value)) for name, value in found.items()), dict)
 _GAP = ("median", "p99", "max")
 RELAY_GAP = Json(
-    lambda found: tuple(found[name] for name in _GAP),
+    itemgetter(*_GAP),
     lambda gap: dict(zip(_GAP, gap, strict=True)),
     may_be_empty=True,
 )

@@ -16,7 +16,7 @@ from enginetour.model.game import Outcome, StandingsRow
 from enginetour.model.timecontrol import describe_time_classes
 from enginetour.ratings.grades import Scale
 from enginetour.ratings.incremental import Lineage, RatedGame, Version, lineage
-from enginetour.ratings.pairs import Pairs, pairs_of
+from enginetour.ratings.pairs import Counts, Pairs, pairs_of
 from enginetour.ratings.priors import GaussianPrior, LooseAnchor, parse_loose_anchor, parse_prior
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row, bubble_rating_order, incremental_list, rating_list
 from enginetour.store.games import TournamentReader, describe_scores, scores_at_odds
@@ -83,14 +83,17 @@ def _adaptive_terms(log: TournamentReader, pairs: Pairs) -> tuple[dict[str, Any]
     return known.list_terms(sd), [remark]
 
 
-def tournament_rating_list(log: TournamentReader, anchor: Mapping[str, float]) -> RatingList:
+def tournament_rating_list(
+    log: TournamentReader, anchor: Mapping[str, float], counts: Counts | None = None
+) -> RatingList:
     """Compute the maximum-likelihood list of one tournament. `anchor` maps engines to fixed ratings.
 
+    `counts` are `log.pair_counts()`, which are read if the caller does not have them.
     The list of an adaptive tournament has the model with which its games were chosen, and the prior of unknown ratings,
     even if the configuration has ratings with a `prior_error`. Without a prior, the intervals after the stop are too
     narrow (``python -m benches adaptive --only coverage``).
     """
-    pairs = pairs_of(log.pair_counts(), [entrant.name for entrant in log.entrants])
+    pairs = pairs_of(log.pair_counts() if counts is None else counts, [entrant.name for entrant in log.entrants])
     rated = {name for name, games in zip(pairs.names, pairs.played, strict=True) if games}
     anchors = {name: rating for name, rating in anchor.items() if name in rated}
     terms, more = _adaptive_terms(log, pairs)

@@ -62,8 +62,9 @@ def with_game(grid: Grid, game: Scored, sign: int = 1) -> Grid:
 def with_results(grid: Cross, results: Mapping[tuple[str, str], tuple[int, int, int]]) -> dict[str, dict[str, Tally]]:
     """Return the rows of a grid that several games change: White's wins, draws and losses by (White, Black)."""
     nothing: dict[str, Tally] = {}
-    # A view is faster than the keys of a `Map`.
-    rows = {name: dict(grid.get(name, nothing).items()) for name in set(chain.from_iterable(results))}
+    found = {name: grid.get(name, nothing) for name in set(chain.from_iterable(results))}
+    # A view is faster than the keys of a `Map`, but not than the keys of a plain row.
+    rows = {name: row.copy() if isinstance(row, dict) else dict(row.items()) for name, row in found.items()}
     for (white, black), (won, drawn, lost) in results.items():
         games = won + drawn + lost
         for name, other, wins, losses in ((white, black, won, lost), (black, white, lost, won)):

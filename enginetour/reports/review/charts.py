@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
 from enginetour.model.game import Note, StandingsRow
@@ -39,21 +40,19 @@ def rating_picture(found: RatingList, width: float = CHART_WIDTH) -> Picture | N
     return lists.rating_chart(rows, title="Ratings with confidence intervals", width=width) if rows else None
 
 
-def best_scores_picture(
-    placed: Sequence[StandingsRow], games: Iterable[GameLine], width: float = CHART_WIDTH
-) -> Picture | None:
-    """Return a chart of the scores of the first engines in the standings, game by game."""
+def best_scores_chart(placed: Sequence[StandingsRow], games: Iterable[GameLine]) -> Callable[..., Picture | None]:
+    """Return a function that draws the scores of the first engines in the standings, game by game, in a width."""
     best = [line.name for line in placed if line.rank is not None][:_MOST_CURVES]
     results = {name: points for name, points in _results(best, games).items() if points}
     if max(map(len, results.values()), default=0) < _MIN_GAMES:
-        return None
-    return curves.score_chart(results, title="Points above 50 % of the first engines, game by game", width=width)
+        return lambda **_: None
+    return partial(curves.score_chart, results, title="Points above 50 % of the first engines, game by game")
 
 
 def _results(names: Iterable[str], games: Iterable[GameLine]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {name: [] for name in names}
     for game in games:
-        if game.counts:
+        if (game.white in found or game.black in found) and game.counts:
             for name, white in ((game.white, True), (game.black, False)):
                 if name in found:
                     found[name].append(game.outcome.half_points(white=white))

@@ -114,7 +114,7 @@ def _index_page(review: TournamentReview, site: Site) -> str:
         test=review.test,
         forecast=review.forecast,
         summary=review.summary,
-        course=both_widths(partial(charts.best_scores_picture, review.standings, review.games)),
+        course=both_widths(charts.best_scores_chart(review.standings, review.games)),
         advice=review.advice,
         trouble=_trouble(review, most=_MAX_TROUBLED),
         incidents=sum(not line.incident.is_warning for line in review.incidents),

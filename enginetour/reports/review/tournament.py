@@ -552,7 +552,8 @@ def review_tournament(
     games, specs = tuple(reported_games(log)), log.specs
     played = [game for game in games if game.counts]
     facts = _facts_of(log, format_, state, games, len(specs))
-    found = tournament_rating_list(log, log.config.get("ratings", {}).get("anchor") or {})
+    counts = log.pair_counts()
+    found = tournament_rating_list(log, log.config.get("ratings", {}).get("anchor") or {}, counts)
     incidents = _incident_entries(log.incidents(), {game.number: game for game in games}, (log.name, log.edition))
     fairness = fairness_of(played, specs, repeated_games_note(*repeated_games(log)), reused_openings_note(log))
     engines = [*dict.fromkeys([*names, *specs])]
@@ -566,7 +567,7 @@ def review_tournament(
     if forecast and format_.offers(state):
         with suppress(UsageRefused):  # there are too many games
             seconds, times = _FORECAST
-            rest = prospect_at(log, format_, state).forecast(going_on=limit_cpu(seconds, times=times))
+            rest = prospect_at(log, format_, state, counts=counts).forecast(going_on=limit_cpu(seconds, times=times))
             outlook = forecast_sheet(rest.to_json())
     return TournamentReview(
         facts=facts,
