@@ -51,6 +51,8 @@ class TourError(Exception):
         line = f"{self.place}: {self.what}" if self.place else self.what
         if self.step:
             line = f"{_sentence(line)} Hint: {_sentence(self.step)}"
+        elif ". Hint: " in line:  # from the check of a setting
+            line = _sentence(line)
         return " ".join(line.split())
 
 

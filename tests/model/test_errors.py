@@ -1,4 +1,4 @@
-"""Tests of the suggestions for unknown names."""
+"""Tests of the form of errors, and of the suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -7,8 +7,20 @@ from pathlib import Path
 import pytest
 
 from enginetour.interop.files import bundled_directory
-from enginetour.model.errors import closest_match, did_you_mean, match_name, no_match_hint, suggest
+from enginetour.model.errors import InputRefused, closest_match, did_you_mean, match_name, no_match_hint, suggest
 from tests.support.tournaments import config, tour
+
+
+def test_every_hint_is_a_sentence() -> None:
+    """A hint ends with a period, also if it is part of a message about a setting."""
+    line = "a.toml:5: goal: error and los are different goals. Hint: remove one of them."
+    assert (
+        str(InputRefused("goal: error and los are different goals. Hint: remove one of them", place="a.toml:5")) == line
+    )
+    assert (
+        str(InputRefused("goal: error and los are different goals", place="a.toml:5", step="remove one of them"))
+        == line
+    )
 
 
 def test_the_nearest_is_offered_as_it_is_written() -> None:
