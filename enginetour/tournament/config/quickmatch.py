@@ -333,4 +333,8 @@ def _meant(text: str, seats: Sequence[_MatchEngine], option: str) -> list[tuple[
     ]
     if dot and word and key and len(begun) == 1:
         return [(begun[0], key, value)]
+    if dot and word.isdecimal():
+        raise UsageRefused(
+            f"engine {word} does not exist (found {text!r})", place=option, step=f"use 1 to {len(seats)}"
+        )
     return [(n, left, value) for n in range(len(seats))]

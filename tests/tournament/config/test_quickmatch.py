@@ -305,6 +305,13 @@ def test_every_setting_of_play_is_an_option(tmp_path: Path) -> None:
     assert [key for key in PlaySection.model_fields if f"--{key.replace('_', '-')}" not in told] == ["odds"]
 
 
+@pytest.mark.parametrize("option", ["--entrant", "--option"])
+def test_a_number_of_no_engine_is_told(tmp_path: Path, option: str) -> None:
+    """A number before the dot that is larger than the number of engines is an error with the numbers of engines."""
+    refused = tour(tmp_path, "match", "wren1", "wren2", option, "3.name=x", expect=2)
+    assert refused.stderr == f"enginetour: {option}: engine 3 does not exist (found '3.name=x'). Hint: use 1 to 2.\n"
+
+
 def test_the_help_shows_defaults_as_they_are_written(tmp_path: Path) -> None:
     """The default of a switch is one of its names, and an empty table is no default."""
     told = " ".join(tour(tmp_path, "match", "--help").stdout.split())
