@@ -94,7 +94,9 @@ def _mentions(text: str, found: str) -> bool:
 
 
 def short_repr(value: object) -> str:
-    """Return the Python notation of a value, at most 60 characters."""
+    """Return the Python notation of a value, at most 60 characters, but true and false as in TOML."""
+    if isinstance(value, bool):
+        return str(value).lower()
     try:
         found = repr(value)
     except ValueError:  # Python does not convert numbers of more than 4,300 digits

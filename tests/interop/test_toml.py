@@ -95,6 +95,7 @@ def test_refusals() -> None:
     """An error names file and line, what was found, and a similar key."""
     assert _refused('name = "x"\n[play]\nslot = 1') == "t.toml:3: unknown key 'play.slot', did you mean 'slots'?"
     assert _refused("\n[play]\n") == "t.toml: name is missing"
+    assert _refused('name = "x"\n[play]\nslots = true').endswith("(found true)"), "as in the file, not as in Python"
     assert _refused('name = "x"\n[play]\nslots = "2"').startswith("t.toml:3: play.slots: input should be a valid int")
 
 
