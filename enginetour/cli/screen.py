@@ -46,7 +46,7 @@ def _print(lines: Sequence[str]) -> None:
 
 
 class WrongClaims:
-    """The wrong claims that engines make about their searches. Each kind of claim is reported once per engine."""
+    """The wrong claims that engines make about their searches. Each kind of claim is shown once per engine."""
 
     def __init__(self) -> None:
         self._shown: set[tuple[str, str]] = set()
@@ -58,7 +58,7 @@ class WrongClaims:
                 if (name, kind) not in self._shown:
                     self._shown.add((name, kind))
                     more = f", {number} times" if number > 1 else ""
-                    yield f"wrong claim: {name}: {text} ({kind}{more}; reported once)"
+                    yield f"wrong claim: {name}: {text} ({kind}{more}; shown once per engine)"
 
 
 class Lines(Watcher):

@@ -87,7 +87,7 @@ def test_what_a_run_leaves_of_its_games(native: str, tmp_path: Path, monkeypatch
     path = config(tmp_path, (), "roundrobin", "cycles = 2", engines, play=play)
     said = tour(tmp_path, "run", path.name).stdout
     assert said.count("wrong claim: ") == 1
-    assert "wrong claim: Bea: move 3: played g8f6 without reporting a score (no-score; reported once)" in said
+    assert "wrong claim: Bea: move 3: played g8f6 without reporting a score (no-score; shown once per engine)" in said
     counted = {line["name"]: line["claims_by_kind"] for line in read(tmp_path, "standings", "--engines")["engines"]}
     assert counted == {"Ada": {}, "Bea": {"no-score": 2}}
     pgn = (tmp_path / "results" / "trial.pgn").read_text()

@@ -474,7 +474,10 @@ def test_a_false_claim_is_told_once_for_each_engine_and_kind() -> None:
     false = SideRecord(claims=(("no-score", 2, "move 1: played e2e4 without reporting a score"),))
     claimed = WrongClaims()
     (words,) = claimed.new(replace(game(), white=false))
-    assert words == "wrong claim: A: move 1: played e2e4 without reporting a score (no-score, 2 times; reported once)"
+    assert (
+        words
+        == "wrong claim: A: move 1: played e2e4 without reporting a score (no-score, 2 times; shown once per engine)"
+    )
     (other,) = claimed.new(replace(game(), white=false, black=false))
     assert other.startswith("wrong claim: B: ")
 
