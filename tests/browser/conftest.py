@@ -108,7 +108,7 @@ def live() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="enginetour-browser-") as name:
         folder = Path(name)
         settings = "cycles = 1000\ngames_per_pairing = 2"
-        path = config(folder, ("wren7", "wren8"), "roundrobin", settings, tc="20+0.2", strong=True)
+        path = config(folder, ("wren7", "wren8"), "roundrobin", settings, tc="3+0.03", strong=True)
         with running(folder, path) as _, served(folder) as url:
             yield f"{url}/t/trial"
 
