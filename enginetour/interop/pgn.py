@@ -355,7 +355,7 @@ def _read(part: InputPart, tally: Tally, progress: Progress) -> bool:
             reader.feed(offset, piece if offset else piece[part.mark :], whole=whole)
             settled = whole and reader.settle()
         progress(len(piece))
-        if isinstance(tally, GameColumns):
+        if isinstance(tally, GameColumns) and tally.complete:
             tail = tally.tail[1] + piece
             tally.tail = offset + len(piece) - min(_TAIL, len(tail)), tail[-_TAIL:]
     reader.finish()

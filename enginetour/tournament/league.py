@@ -18,9 +18,10 @@ from typing import Any
 
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.league import Move, Season, first_season, next_season
-from enginetour.model.errors import InputRefused, UsageRefused, suggest
+from enginetour.model.errors import InputRefused, StoreRefused, UsageRefused, suggest
 from enginetour.reports.progress import format_clock
-from enginetour.store.address import Address, results_of, workspace_of
+from enginetour.store.address import Address, results_of, slug_of, workspace_of
+from enginetour.store.database import lock_of
 from enginetour.store.seasons import (
     QUALIFIER,
     SeasonBook,
@@ -327,7 +328,10 @@ class LeagueRun:
                 return end
 
     def _complete_files(self) -> None:
-        """Complete the files of finished tournaments, because a killed run of a league does not play them again."""
+        """Complete the files of finished tournaments, because a run does not open them again after a kill.
+
+        Another run that still has one of them completes its files itself.
+        """
         folder, again = self.league.path.resolve().parent, f"enginetour run {self.league.path}"
         results = results_of(workspace_of(folder), self.database)
         with existing_store(self.database) as store:
@@ -335,7 +339,8 @@ class LeagueRun:
             for stage in () if book is None else book.stages():
                 if stage.log is not None and stage.is_finished:
                     said: list[str] = []
-                    complete_files(stage.log, self.league.base, results, again, said.append)
+                    with suppress(StoreRefused), lock_of(self.database, slug_of(stage.log.name)):
+                        complete_files(stage.log, self.league.base, results, again, said.append)
                     for text in said:
                         self.tell(f"{stage.title}: {text}")
 

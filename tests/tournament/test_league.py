@@ -20,6 +20,8 @@ from sqlalchemy import select
 from enginetour.cli.changing import pause
 from enginetour.cli.options import TournamentChoice
 from enginetour.model.errors import TourError
+from enginetour.store.address import slug_of
+from enginetour.store.database import lock_of
 from enginetour.store.seasons import SeasonBook, newest_season, seasons_of
 from enginetour.store.tables import ENGINES, RATING_EVENTS
 from enginetour.store.tournaments import Store
@@ -95,6 +97,8 @@ def test_files_that_a_killed_run_left_behind_are_completed(tmp_path: Path) -> No
     shutil.rmtree(report)
     games.write_text(whole[: whole.rindex("[Event ")])
     os.utime(games, (0, 0))
+    with lock_of(results / "enginetour.db", slug_of(log.name)):  # another run, which completes them itself
+        assert "report" not in tour(tmp_path, "run", "league.toml").stderr
     done = tour(tmp_path, "run", "league.toml")
     assert f"Mini S1 Premier: report: {report}/index.html" in done.stderr
     assert games.read_text() == whole

@@ -313,7 +313,7 @@ def test_a_number_of_no_engine_is_told(tmp_path: Path, option: str) -> None:
 
 
 def test_the_help_shows_defaults_as_they_are_written(tmp_path: Path) -> None:
-    """The default of a switch is one of its names, and an empty table is no default."""
+    """The help shows the default of a switch as `ponder` or `no-ponder`, and no default of an empty table."""
     told = " ".join(tour(tmp_path, "match", "--help").stdout.split())
     assert "[default: no-ponder]" in told
     assert "default: False" not in told and "default: {}" not in told
