@@ -2,7 +2,7 @@
 
 A match of Stockfish against itself at nodes=1 is played by `enginetour run`, which starts a process for each forecast.
 Games that ended while such a process was there are compared with those of the 15 s before and after it. A run spends
-at most 2 % of one processor on forecasts; their cost is the part of all games that they prevented.
+at most 0.5 % of one processor on forecasts; their cost is the part of all games that they prevented.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def prospect_of_plan(plan: Plan, slots: int | None = None) -> Prospect:
 # Forecasts of a running tournament.
 
 INTERVAL_S = 30.0  # seconds between two forecasts, at least
-REST = 50  # seconds of a run per second of processor time; limits forecasts to 2 % of one processor
-FIRST_CPU_S = 2.0  # assumed processor time of the first forecast; half of it is the start of the program
+REST = 200  # seconds of a run per second of processor time; limits forecasts to 0.5 % of one processor
+FIRST_CPU_S = 1.0  # assumed processor time of the first forecast; half of it is the start of the program
 _LOWEST = 19  # nice value; next to an engine that thinks, such a process gets 1.5 % of the processor (sched(7))
 _MOST_GAMES = 20_000  # remaining games; one simulation of more games takes more than a second
 _LOOK_S = 0.5  # seconds between two looks at a process that computes a forecast
@@ -161,7 +161,7 @@ class ForecastRefresher(Watcher):
         self._process = None
         found, cpu_s = ended
         self._spent += cpu_s
-        # After the next forecast, which will cost as much as this one, all of them will have used 2 % of a processor.
+        # After the next forecast, which will cost as much as this one, all of them will have used 0.5 % of a processor.
         self._due = max(self._clock() + INTERVAL_S, self._begun + REST * (self._spent + cpu_s))
         if found is not None:
             self._picture.forecast = {key: value for key, value in found.items() if key != "schema"}

@@ -67,8 +67,8 @@ class Scene:
 FIRST_S = REST * FIRST_CPU_S
 
 
-def test_forecasts_use_two_percent_of_a_processor() -> None:
-    """A forecast starts when 2 % of the time of the run pay for it and for all earlier ones."""
+def test_forecasts_use_half_a_percent_of_a_processor() -> None:
+    """A forecast starts when 0.5 % of the time of the run pay for it and for all earlier ones."""
     scene = Scene()
     assert [scene.turn(seconds) for seconds in (0, FIRST_S - 1, 1)] == [0, 0, 1]
     assert scene.started[0][0] == [
