@@ -14,11 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
 
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.league import Move, Season, first_season, next_season
 from enginetour.model.errors import InputRefused, StoreRefused, UsageRefused, suggest
+from enginetour.model.game import Outcome
 from enginetour.reports.progress import format_clock
 from enginetour.store.address import Address, results_of, slug_of, workspace_of
 from enginetour.store.database import lock_of
@@ -58,7 +58,7 @@ def stage_config(league: League, book: SeasonBook, stage: Stage) -> Config:
     Matches between divisions that have begun keep their pairs and settings. Raise InputRefused if the file does not
     have the tournaments of the season.
     """
-    section, names = league.section, stage.entrants
+    section, names, table = league.section, stage.entrants, None
     if section.rules().names != book.rules.names:
         before, now = (", ".join(rules.names) for rules in (book.rules, section.rules()))
         what = f"the divisions of {book.title} cannot change (they were {before}; found {now})"
@@ -69,16 +69,9 @@ def stage_config(league: League, book: SeasonBook, stage: Stage) -> Config:
         if book.stored.section.get(key) and getattr(section, key) is None:
             what = f"[league.{key}] is missing, but {book.title} began with it"
             raise InputRefused(what, place=league.at("league"), step="restore it; the next season can change")
-    if stage.kind == "division":
-        table: Mapping[str, Any] = section.divisions[stage.number].format
-    elif stage.kind == "qualifier":
-        table = section.qualifier.format
-    elif stage.kind == "playoff":
-        assert section.playoff is not None
-        table = section.playoff.format()
-    elif stage.log is not None:
+    if stage.kind == "cross" and stage.log is not None:
         table = stage.log.config["format"]
-    else:
+    elif stage.kind == "cross":
         assert section.cross is not None
         tables = [table for table in book.tables if table]
         names, table = section.cross.matches(tables, book.division_results(), league.base.play.concurrency)
@@ -123,12 +116,11 @@ def _plans(league: League, database: Address, number: int, season: Season) -> li
     settled = season.settled(season.qualifier) if season.qualifier else season
     plans = []
     for place, (one, names) in enumerate(zip(league.section.divisions, settled.divisions, strict=True)):
-        plan = prepare(league.config(number, StagePlan("division", one.name, place, names, one.format)), database)
+        plan = prepare(league.config(number, StagePlan("division", one.name, place, names)), database)
         if not season.open[place]:
             plans.append(plan)
     if season.qualifier:
-        stage = StagePlan("qualifier", QUALIFIER, 0, season.qualifier, league.section.qualifier.format)
-        plans.append(prepare(league.config(number, stage), database))
+        plans.append(prepare(league.config(number, StagePlan("qualifier", QUALIFIER, 0, season.qualifier)), database))
     return plans
 
 
@@ -339,8 +331,10 @@ class LeagueRun:
             for stage in () if book is None else book.stages():
                 if stage.log is not None and stage.is_finished:
                     said: list[str] = []
+                    play = self.league.play_of(stage.kind, stage.number)
+                    config = self.league.base.model_copy(update={"play": play})
                     with suppress(StoreRefused), lock_of(self.database, slug_of(stage.log.name)):
-                        complete_files(stage.log, self.league.base, results, again, said.append)
+                        complete_files(stage.log, config, results, again, said.append)
                     for text in said:
                         self.tell(f"{stage.title}: {text}")
 
@@ -407,11 +401,15 @@ class LeagueRun:
         return bool(self._stopping)
 
     def _start(self, stage: Stage, config: Config) -> None:
+        begun, own = self._games, 0
+
         def on_event(event: Mapping[str, object]) -> None:
+            nonlocal own
             with self._lock:
-                if event["event"] == "game":
-                    self._games += 1
-                    if self.max_games is not None and self._games >= self.max_games and len(self._running) > 1:
+                if event["event"] == "game" and event["result"] != str(Outcome.VOID):
+                    self._games, own = self._games + 1, own + 1
+                    # The run ends by itself if all games since its start were its own.
+                    if self.max_games is not None and self._games >= self.max_games > begun + own:
                         self.stop()
                 self.on_event(event)
 
@@ -426,7 +424,7 @@ class LeagueRun:
             Tournament(config, self.database),
             on_event=on_event,
             concurrency=1,
-            max_games=None if self.max_games is None else self.max_games - self._games,
+            max_games=None if self.max_games is None else self.max_games - begun,
             accept_change=self.accept_change,
             force=self.force,
             reserves=self._reserves,

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -25,6 +25,7 @@ from enginetour.store.database import lock_of
 from enginetour.store.seasons import SeasonBook, newest_season, seasons_of
 from enginetour.store.tables import ENGINES, RATING_EVENTS
 from enginetour.store.tournaments import Store
+from enginetour.tournament.api import Tournament
 from enginetour.tournament.control import refusal
 from enginetour.tournament.league import LeagueRun, begin_season, read_league, shares
 from enginetour.tournament.recorded import Dropped
@@ -86,7 +87,7 @@ def test_two_seasons(tmp_path: Path) -> None:
 
 def test_files_that_a_killed_run_left_behind_are_completed(tmp_path: Path) -> None:
     """The next run writes the report and the last games of a tournament that had ended when its run was killed."""
-    path = league(tmp_path)
+    path = league(tmp_path, divisions=DIVISIONS.replace("size = 3", 'size = 3\nplay = { pgn = ["timeleft"] }', 1))
     path.write_text(path.read_text().replace("write = false", "write = true"))
     tour(tmp_path, "run", "league.toml")
     results = tmp_path / "results"
@@ -94,8 +95,9 @@ def test_files_that_a_killed_run_left_behind_are_completed(tmp_path: Path) -> No
     assert log is not None
     games, report = results / f"{log.slug}.pgn", results / f"{log.slug}-report"
     whole = games.read_text()
+    assert "tl=" in whole
     shutil.rmtree(report)
-    games.write_text(whole[: whole.rindex("[Event ")])
+    games.write_text(whole[: whole.index("[Event ", 1)])
     os.utime(games, (0, 0))
     with lock_of(results / "enginetour.db", slug_of(log.name)):  # another run, which completes them itself
         assert "report" not in tour(tmp_path, "run", "league.toml").stderr
@@ -633,6 +635,67 @@ def test_a_pause_in_the_last_game_of_a_division_lasts(tmp_path: Path) -> None:
         playing.join()
     assert ends == [RunEnd.FINISHED]
     assert games == {"Mini S1 Premier": 3, "Mini S1 First": 6}
+
+
+class _Scripted:
+    """A run whose games have these results, by the name of the tournament; it stops as a real run does."""
+
+    results: Mapping[str, str] = {}
+    alone: Callable[..., bool] = bool
+
+    def __init__(
+        self, tournament: Tournament, *, on_event: Callable[..., object], max_games: int | None, **_: Any
+    ) -> None:
+        self.tournament, self.on_event, self.max_games = tournament, on_event, max_games
+        self.paused, self.is_stopped = False, False
+
+    def stop(self, **_: Any) -> None:
+        self.is_stopped = True
+
+    def resize(self, _: int) -> None:
+        pass
+
+    def play(self) -> str:
+        counted = 0
+        for result in self.results[self.tournament.name]:
+            if result == "|":
+                until(self.alone)
+                continue
+            if self.is_stopped:
+                return "stopped"
+            if counted == self.max_games:
+                return "enough"
+            counted += result != "*"
+            self.on_event({"event": "game", "tournament": self.tournament.name, "result": result})
+        return "finished"
+
+
+@pytest.mark.parametrize(
+    ("parallel", "results", "played"),
+    [
+        (1, {"Premier": "*11*1", "First": "1111"}, {"Premier": "*11*1", "First": "11"}),
+        (2, {"Premier": "111", "First": "|11111111"}, {"Premier": "111", "First": "11"}),
+    ],
+)
+def test_a_number_of_games_is_that_of_all_tournaments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parallel: int, results: dict[str, str], played: dict[str, str]
+) -> None:
+    """With --max-games 5, five games of all tournaments together are played; void games do not count."""
+    path = league(tmp_path, f"parallel = {parallel}")
+    found = dict.fromkeys(results, "")
+
+    def show(event: Mapping[str, object]) -> None:
+        found[str(event["tournament"]).removeprefix("Mini S1 ")] += str(event["result"])
+
+    run = LeagueRun(read_league(path), tmp_path / "league.db", show, print, max_games=5, force=True)
+    begin_season(run.league, run.database, print)
+    monkeypatch.setattr("enginetour.tournament.league.Run", _Scripted)
+    monkeypatch.setattr(_Scripted, "results", {f"Mini S1 {name}": text for name, text in results.items()})
+    monkeypatch.setattr(_Scripted, "alone", lambda _: len(run._running) == 1)
+    playable = iter([run._playable()] if parallel == 2 else [[one] for one in run._playable() or ()])
+    monkeypatch.setattr(run, "_playable", lambda: next(playable, []))
+    run.play()
+    assert found == played
 
 
 def test_shares() -> None:

@@ -251,6 +251,12 @@ class LeagueSection(_Table):
             entries=usual if self.entries is None else self.entries,
         )
 
+    def format_of(self, kind: Kind, number: int) -> Mapping[str, Any]:
+        """Return the format of a division, of the qualifier or of a playoff match."""
+        if kind == "division":
+            return self.divisions[number].format
+        return self.qualifier.format if kind == "qualifier" else (self.playoff or PlayoffTable()).format()
+
     def after_divisions(self) -> str:
         """Return what a season plays after its divisions, or "" if that is nothing."""
         rules, found = self.rules(), list[str]()
@@ -276,14 +282,14 @@ class StagePlan:
         label: its name within the season.
         number: number of the division, or of the border of a playoff, from 0.
         entrants: the engines, in starting order.
-        format: table of its format.
+        format: table of its format; None for that of the file.
     """
 
     kind: Kind
     label: str
     number: int
     entrants: tuple[str, ...]
-    format: Mapping[str, Any]
+    format: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -348,15 +354,15 @@ class League:
         found = [(self._entering(name), self.entrants[name][1]) for name in stage.entrants]
         if stage.kind == "division":
             found += [self.entrants[name] for name in self.reserves if name not in stage.entrants]
-        place = self._place(stage)
+        place = _place(stage.kind, stage.number)
         form = (*place, "format") if stage.kind in ("division", "qualifier") else place
+        table = dict(self.section.format_of(stage.kind, stage.number) if stage.format is None else stage.format)
         written: dict[tuple[str | int, ...], tuple[str | int, ...]] = {
             ("entrants", number): ("entrants", origin) for number, (_, origin) in enumerate(found)
         }
         written |= {("tournament",): ("league",), ("format",): form}
-        play = self.play.get(place, self.base.play)
         written |= {("play", key): (*place, "play", key) for key in self._changes(stage)}
-        options = format_options(self.path, self.base.text, dict(stage.format), self.section.rating_scale, form)
+        options = format_options(self.path, self.base.text, table, self.section.rating_scale, form)
         order = (season - 1) * _SEEDS + self._ordinal(stage) * _STAGE_SEEDS
         tournament = TournamentSection(
             name=stage_name(self.name, season, stage.label),
@@ -366,9 +372,9 @@ class League:
         )
         changes = {
             "tournament": tournament,
-            "format": dict(stage.format),
+            "format": table,
             "format_options": options,
-            "play": play,
+            "play": self.play_of(stage.kind, stage.number),
             "entrants": tuple(section for section, _ in found),
             "written": written,
         }
@@ -376,15 +382,15 @@ class League:
         changes["ratings"] = self.base.ratings.model_copy(update={"anchor": anchor})
         return self.base.model_copy(update=changes)
 
+    def play_of(self, kind: Kind, number: int) -> PlaySection:
+        """Return the settings ``[play]`` of a tournament."""
+        return self.play.get(_place(kind, number), self.base.play)
+
     def _entering(self, name: str) -> EntrantSection:
         """Return an entrant. A new version has the family of its predecessor, from which it can inherit a rating."""
         section = self.entrants[name][0]
         family = section.family or self.families.get(section.replaces or "", "")
         return section.model_copy(update={"reserve": False, "family": family})
-
-    def _place(self, stage: StagePlan) -> tuple[str | int, ...]:
-        """Return the keys of the table that describes a tournament."""
-        return ("league", "divisions", stage.number) if stage.kind == "division" else ("league", stage.kind)
 
     def _changes(self, stage: StagePlan) -> Iterable[str]:
         if stage.kind == "division":
@@ -397,6 +403,11 @@ class League:
         count = len(self.section.divisions)
         first = {"division": 0, "qualifier": count, "cross": count + 1, "playoff": count + 2}
         return first[stage.kind] + stage.number
+
+
+def _place(kind: Kind, number: int) -> tuple[str | int, ...]:
+    """Return the keys of the table that describes a tournament."""
+    return ("league", "divisions", number) if kind == "division" else ("league", kind)
 
 
 def load_league(path: Path, registry: Registry) -> League:
@@ -429,10 +440,9 @@ def load_league(path: Path, registry: Registry) -> League:
         tournament["rating_scale"] = section.rating_scale
     rest = {key: value for key, value in table.items() if key != "league"}
     rest |= {"tournament": tournament, "format": {"system": "roundrobin"}}
-    anchor = rest.get("ratings", {}).get("anchor", {}) if isinstance(rest.get("ratings"), dict) else {}
     base = validated(path, text, rest, notices)
     entrants, ratings, families = _entrants(base, registry)
-    for name in anchor:
+    for name in base.ratings.anchor:
         if name not in entrants:
             what = f"anchor {name!r} is not an entrant{suggest(name, entrants)}"
             raise InputRefused(what, place=base.at("ratings", "anchor", name))
@@ -505,14 +515,13 @@ def _check(league: League) -> None:
             keys = place if place == ("play",) else (*place, "play")
             step = "set parallel = 1, because tournaments that play at the same time would use the same cores"
             raise InputRefused(what, place=league.at(*keys, "affinity"), step=step)
-    names: Sequence[str] = ()
     for number, division in enumerate(league.section.divisions):
-        league.config(1, StagePlan("division", division.name, number, tuple(names), division.format))
+        league.config(1, StagePlan("division", division.name, number, ()))
         options = options_model(str(division.format["system"])).model_fields
         for key in ("seeds", "team", "pairs", "absent", "half_bye"):
             if key in options and isinstance(division.format.get(key), list | dict):
                 what = f"{key} cannot name engines, because the engines of a division change"
                 raise InputRefused(what, place=league.at("league", "divisions", number, "format", key))
-    league.config(1, StagePlan("qualifier", "Qualifier", 0, (), league.section.qualifier.format))
+    league.config(1, StagePlan("qualifier", "Qualifier", 0, ()))
     if league.section.playoff is not None:
-        league.config(1, StagePlan("playoff", "Playoff", 0, (), league.section.playoff.format()))
+        league.config(1, StagePlan("playoff", "Playoff", 0, ()))
