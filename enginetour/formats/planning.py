@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite, log2
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -69,12 +69,6 @@ def parse_goal(text: str, names: Sequence[str]) -> Goal:
     except ValueError as error:
         raise UsageRefused(str(error).removeprefix("goal: "), place="--goal") from None
     return goal
-
-
-class _Pipe(Protocol):
-    def recv(self) -> Any: ...
-
-    def send(self, obj: Any) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,14 +263,9 @@ def play(candidate: Candidate, night: Night, number: int) -> Played | None:
     return Played(quality.games, *figures, bool(state.done), float(state.reached), doubts)
 
 
-def serve(pipe: _Pipe, night: Night, candidates: Sequence[Candidate]) -> None:
-    """Simulate the nights that another process asks for, as (index of the candidate, number), until the pipe closes."""
-    try:
-        while True:
-            index, number = pipe.recv()
-            pipe.send(play(candidates[index], night, number))
-    except (EOFError, OSError):
-        return
+def play_at(candidates: Sequence[Candidate], night: Night, index: int, number: int) -> Played | None:
+    """Simulate one night with the candidate at an index."""
+    return play(candidates[index], night, number)
 
 
 def _counts(course: SimulatedTournament, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -6,11 +6,9 @@ mean of a division. The other engines do not change.
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain
@@ -27,8 +25,9 @@ from enginetour.model.game import RESULTS, Entrant
 from enginetour.model.timecontrol import TimeControl, expected_seconds
 from enginetour.reports.sheet import Column, Sheet, format_duration, percent_format
 from enginetour.store.seasons import Kind
-from enginetour.tournament.config.league import CrossTable, League, PlayoffTable, StagePlan
+from enginetour.tournament.config.league import CrossTable, League, StagePlan
 from enginetour.tournament.config.load import Config
+from enginetour.tournament.simulating import Simulators
 
 # Simulated seasons.
 
@@ -276,11 +275,12 @@ def plan_league(
     found: dict[int, list[SimulatedLeague]] = {tier: [] for tier in range(tiers)}
     begun, deadline = time.monotonic(), time.monotonic() + limit
     simulation = _Simulation(_model(league, configs, seasons), world, seed, deadline)
-    for tier, course in _simulated(simulation, tasks, processes):
-        if course is not None:
-            found[tier].append(course)
-        done = sum(map(len, found.values()))
-        progress(min(1.0, max(done / len(tasks), (time.monotonic() - begun) / limit)))
+    with Simulators(simulation.play, processes) as simulators:
+        for (_, tier), course in simulators.play(tasks, deadline, deadline):
+            if course is not None:
+                found[tier].append(course)
+            done = sum(map(len, found.values()))
+            progress(min(1.0, max(done / len(tasks), (time.monotonic() - begun) / limit)))
     if not all(found.values()):
         what = f"some divisions were not simulated within {limit:.0f} s"
         raise UsageRefused(what, place="plan", step=f"use fewer seasons than --seasons {seasons}")
@@ -289,16 +289,14 @@ def plan_league(
 
 def _config(league: League, number: int) -> Config:
     division = league.section.divisions[number]
-    return league.config(1, StagePlan("division", division.name, number, (), division.format))
+    return league.config(1, StagePlan("division", division.name, number, ()))
 
 
 def _model(league: League, configs: Sequence[Config], seasons: int) -> LeagueModel:
     """Return the model of the league, with entrants in the order of their ratings and without strengths."""
     section = league.section
-    tables = {"qualifier": section.qualifier.format, "playoff": (section.playoff or PlayoffTable()).format()}
-    qualifier, playoff = (
-        league.config(1, StagePlan(kind, kind, 0, (), tables[kind])).make_format() for kind in ("qualifier", "playoff")
-    )
+    kinds: tuple[Kind, ...] = ("qualifier", "playoff")
+    qualifier, playoff = (league.config(1, StagePlan(kind, kind, 0, ())).make_format() for kind in kinds)
     ranked = sorted(league.members, key=lambda name: -league.ratings.get(name, -inf))
     known = league.ratings.keys() >= {*ranked}
     entrants = tuple(Entrant(name, rating=league.ratings.get(name) if known else None) for name in ranked)
@@ -350,33 +348,6 @@ class _Simulation:
     def _check(self) -> None:
         if time.monotonic() > self.deadline:
             raise _Late
-
-
-_SENT: list[_Simulation] = []  # in a process of the pool
-
-
-def _receive(simulation: _Simulation) -> None:
-    _SENT.append(simulation)
-
-
-def _play_sent(number: int, tier: int) -> SimulatedLeague | None:
-    return _SENT[0].play(number, tier)
-
-
-def _simulated(
-    simulation: _Simulation, tasks: Sequence[tuple[int, int]], processes: int
-) -> Iterator[tuple[int, SimulatedLeague | None]]:
-    """Yield the courses of simulations with their divisions; None if one was not finished in time."""
-    if processes == 1:
-        for number, tier in tasks:
-            yield tier, simulation.play(number, tier)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, context, initializer=_receive, initargs=(simulation,)) as pool:
-        waiting = {pool.submit(_play_sent, number, tier): tier for number, tier in tasks}
-        while waiting:
-            for future in wait(waiting, timeout=0.2, return_when="FIRST_COMPLETED").done:
-                yield waiting.pop(future), future.result()
 
 
 def _summary(

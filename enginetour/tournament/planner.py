@@ -6,17 +6,15 @@ seconds of a game, the processes, and the configuration.
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf, sqrt
-from multiprocessing.connection import wait
 from pathlib import Path
 from statistics import NormalDist, fmean
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.planning import (
@@ -27,12 +25,11 @@ from enginetour.formats.planning import (
     best_of_systems,
     fitting,
     parse_goal,
-    play,
-    serve,
+    play_at,
 )
 from enginetour.formats.simulation import SimulationModel
 from enginetour.interop.toml import ConfigDraft, read_toml
-from enginetour.model.errors import TourError, UsageRefused, usage_errors
+from enginetour.model.errors import UsageRefused, usage_errors
 from enginetour.model.game import Entrant
 from enginetour.model.timecontrol import TimeControl, expected_seconds
 from enginetour.reports.sheet import Sheet, format_count, format_duration
@@ -42,14 +39,10 @@ from enginetour.store.database import database_exists
 from enginetour.tournament.config.sections import listed_order
 from enginetour.tournament.config.write import chosen_engines, new_names, placeholders, write_draft
 from enginetour.tournament.plan import FEWEST, prepare, refuse_few
+from enginetour.tournament.simulating import Simulators, Task
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-    from multiprocessing.context import SpawnProcess
-
     from enginetour.store.tournaments import Store
-
-    _Pipe = Connection[Any, Any]
 
 _KEPT = ("defaults", "quality", "ratings", "notify", "report")  # sections that a plan does not change
 _ERROR = 50.0  # Elo; standard deviation of known ratings whose errors are unknown, as of a list of another year
@@ -208,9 +201,9 @@ def plan_night(
     found = Comparison(made.night, candidates, most)
     systems = len({candidate.system for candidate in candidates})
     total, done = min(_FIRST, most) * len(candidates) + systems * max(0, most - _FIRST), 0
-    with _Players(made.night, candidates, processes) as players:
+    with Simulators(partial(play_at, candidates, made.night), processes) as simulators:
         for tasks, share in found.stages():
-            for (index, number), result in players.play(tasks, begun + share * limit, begun + limit):
+            for (index, number), result in simulators.play(tasks, begun + share * limit, begun + limit):
                 done += 1
                 progress(min(1.0, max(done / total, (time.monotonic() - begun) / limit)))
                 if result is not None:
@@ -231,7 +224,7 @@ class Comparison:
         self.played: dict[int, dict[int, Played]] = {}
         self._night, self._candidates, self._most = night, candidates, most
         self._kept = [*range(len(candidates))]
-        self._begun: set[_Task] = set()
+        self._begun: set[Task] = set()
 
     def ranked(self) -> list[Proposal]:
         """Return the best candidate of each format, best first."""
@@ -240,7 +233,7 @@ class Comparison:
             [Proposal.of(each, self._night, [played[number] for number in sorted(played)]) for each, played in nights]
         )
 
-    def stages(self) -> Iterator[tuple[Iterator[_Task], float]]:
+    def stages(self) -> Iterator[tuple[Iterator[Task], float]]:
         """Yield the tasks of each stage, and the share of the time at whose end no task of the stage is begun.
 
         First all candidates are simulated, then the best one of each format, then the best one of all at that time.
@@ -253,13 +246,13 @@ class Comparison:
     def _best(self) -> list[int]:
         return [self._candidates.index(proposal.candidate) for proposal in self.ranked()]
 
-    def _tasks(self, numbers: Iterable[int]) -> Iterator[_Task]:
+    def _tasks(self, numbers: Iterable[int]) -> Iterator[Task]:
         for task in ((at, number) for number in numbers for at in self._kept):
             if task not in self._begun:
                 self._begun.add(task)
                 yield task
 
-    def _promising(self) -> Iterator[_Task]:
+    def _promising(self) -> Iterator[Task]:
         """Yield tasks of the candidate that is best when they begin, until it has all of them."""
         while best := self._best():
             task = next((task for number in range(self._most) if (task := (best[0], number)) not in self._begun), None)
@@ -454,89 +447,6 @@ def _game_seconds(request: PlanRequest, lineup: _Lineup, store: Store | None) ->
         what = f"the duration of a game with {lineup.controls[0]} is unknown"
         raise UsageRefused(what, place="--tc", step="use a clock or movetime, or add --game-seconds")
     return expected, 0
-
-
-# Simulations in processes. Each process has one pipe and ends when this process ends, because the pipe is closed then.
-
-_Task = tuple[int, int]  # index of a candidate, number of the night
-
-
-class _Players:
-    """Processes that simulate nights; with one process, it is this one."""
-
-    def __init__(self, night: Night, candidates: Sequence[Candidate], processes: int) -> None:
-        self._night, self._candidates, self._count = night, candidates, processes
-        self._workers: dict[_Pipe, SpawnProcess] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for pipe in [*self._workers]:
-            self._end(pipe)
-
-    def play(self, tasks: Iterable[_Task], until: float, latest: float) -> Iterator[tuple[_Task, Played | None]]:
-        """Yield the simulated nights that begin before the time `until` and end before `latest`.
-
-        The result is None if the format cannot pair the entrants.
-        """
-        if self._count > 1:
-            yield from self._play_elsewhere(iter(tasks), until, latest)
-            return
-        for index, number in tasks:
-            if time.monotonic() >= until:
-                return
-            yield (index, number), play(self._candidates[index], self._night, number)
-
-    def _play_elsewhere(
-        self, tasks: Iterator[_Task], until: float, latest: float
-    ) -> Iterator[tuple[_Task, Played | None]]:
-        busy: dict[_Pipe, _Task] = {}
-
-        def give(pipe: _Pipe) -> None:
-            if time.monotonic() < until and (task := next(tasks, None)) is not None:
-                pipe.send(task)
-                busy[pipe] = task
-
-        while len(self._workers) < self._count:
-            self._start()
-        for pipe in self._workers:
-            give(pipe)
-        while busy and (ready := wait([*busy], max(0.0, latest - time.monotonic()))):
-            for pipe in busy.keys() & {*ready}:
-                task, result = busy.pop(pipe), _received(pipe)
-                give(pipe)
-                yield task, result
-        for pipe in busy:  # their simulations take too long
-            self._end(pipe)
-
-    def _start(self) -> None:
-        """Start a process that ignores Ctrl-C. It ends with this process, which does not ignore it."""
-        spawn = multiprocessing.get_context("spawn")
-        own, other = spawn.Pipe()
-        process = spawn.Process(target=serve, args=(other, self._night, self._candidates), daemon=True)
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            process.start()
-        finally:
-            signal.signal(signal.SIGINT, before)
-        other.close()
-        self._workers[own] = process
-
-    def _end(self, pipe: _Pipe) -> None:
-        process = self._workers.pop(pipe)
-        process.terminate()
-        process.join()
-        pipe.close()
-
-
-def _received(pipe: _Pipe) -> Played | None:
-    try:
-        found: Played | None = pipe.recv()
-    except EOFError:
-        step = "run the command again with --processes 1"
-        raise TourError("a process of the simulation has ended unexpectedly", step=step) from None
-    return found
 
 
 # The configuration of a proposal.
