@@ -365,12 +365,6 @@ def reserve_doubts(plan: Plan) -> Iterator[str]:
     yield f"reserve = true has no effect ({names}): {why}"
 
 
-def former_names(config: Config) -> tuple[str, ...]:
-    """Return a note if the configuration contains a former name of a tournament system."""
-    written = config.format["system"]
-    return () if written == config.system else (f'system = "{written}" is now called "{config.system}"',)
-
-
 def refuse_few(plan: Plan) -> None:
     """Raise InputRefused if there are fewer than two entrants."""
     if len(plan.entrants) < FEWEST:
@@ -418,18 +412,18 @@ def _refuse_seeds(config: Config, sides: Collection[str]) -> None:
         raise InputRefused(what, place=config.at("format", "seeds"))
 
 
-Table = Callable[["Store", str], list[str]]
 Errors = dict[str, float]  # standard errors of ratings, Elo
 _Ranks = dict[str, tuple[float, float | None]]  # rank, and rating if the order has one
 
 
-def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: Table) -> Plan:
+def ordered(plan: Plan, store: Store, tell: Callable[[str], None]) -> Plan:
     """Return the plan with its entrants in the configured order.
 
     In formats with rounds, entrants without a rating also get the rating of this order. Raise InputRefused if the
     entrants cannot be paired.
     """
     from enginetour.store.ratings import prior_ratings, update_ratings
+    from enginetour.store.replay import last_standings
 
     name, order = plan.config.tournament.name, plan.config.tournament.order
     if order is None:
@@ -440,7 +434,7 @@ def ordered(plan: Plan, store: Store, tell: Callable[[str], None], last_table: T
         known = prior_ratings(store, [entrant.name for entrant in plan.entrants])
         ranks = {engine: (-rating, rating) for engine, rating in known.items()}
     elif order == "standings" and store.has(name):
-        ranks = {engine: (place, None) for place, engine in enumerate(last_table(store, name))}
+        ranks = {engine: (place, None) for place, engine in enumerate(last_standings(store, name))}
     elif listed := listed_order(order):
         plan, ranks, errors = _by_list(plan, store, *listed)
         tell(f"starting list: {plan.config.tournament.order}")
@@ -625,7 +619,6 @@ def estimate_duration(plan: Plan) -> dict[str, Any]:
         "round_1": starts,
         "warnings": [note.text for note in notes if note.is_warning]
         + [f"round 1: {remark}" for note in notes for remark in note.remarks]
-        + list(former_names(plan.config))
         + list(scale_doubts(plan))
         + list(reserve_doubts(plan))
         + list(control_warnings(sides))

@@ -25,7 +25,7 @@ from enginetour.store.address import slug_of
 from enginetour.store.database import PATIENCE_S, backend_of, lock_of
 from enginetour.store.dialect import Lock
 from enginetour.store.log import TournamentLog
-from enginetour.store.replay import audit, fold, last_standings, require_finished
+from enginetour.store.replay import audit, fold, require_finished
 from enginetour.store.tournaments import Draft, Store
 from enginetour.tournament.changes import StoppedTournament, TournamentEditor, find_newcomer
 from enginetour.tournament.config.entrants import control_warnings, without_options
@@ -33,7 +33,6 @@ from enginetour.tournament.config.sections import PlaySection, RatingsSection, l
 from enginetour.tournament.executor import LocalExecutor, SlotSettings, end_leftovers
 from enginetour.tournament.plan import (
     Plan,
-    former_names,
     ordered,
     own_cores,
     refuse_few,
@@ -357,7 +356,7 @@ class _Opening:
                 return self._resume(store)
             require_finished(store, name)
             refuse_few(plan)
-            plan = ordered(plan, store, self.tell, last_standings)
+            plan = ordered(plan, store, self.tell)
             edition = store.newest_edition(name) + 1
         elif listed_order(plan.config.tournament.order):
             step = "create the list first: enginetour lists define NAME"
@@ -371,7 +370,6 @@ class _Opening:
         self._warn(release_warnings(probes, plan.files))
         self._warn(unsupported_openings(plan.book, plan.sides, probes))
         self._warn(control_warnings(plan.sides.values()))
-        self._warn(former_names(plan.config))
         self.check_stop()
         if not made:
             store = self._store(create=True)

@@ -30,9 +30,10 @@ WRENS = ("Wren 1", "Wren 2", "Wren 3")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """Publish edition 1 of "wrens" (Wren 3, Wren 2, Wren 1), then let Wren 1 win without a new edition."""
     (tmp_path / "results").mkdir()
+    monkeypatch.setattr("enginetour.store.replay.last_standings", nothing)
     with Store.open(tmp_path / "results" / "enginetour.db") as opened:
         log = opened.create_tournament(draft("spring", WRENS))
         for white, black in (("Wren 3", "Wren 2"), ("Wren 2", "Wren 1")):
@@ -60,7 +61,7 @@ def plan(folder: Path, order: str, system: str = "roundrobin", settings: str = "
 def test_newest_edition(store: Store, tmp_path: Path) -> None:
     """The newest edition gives the order; engines that are not in it come last as new, and the edition is stored."""
     said: list[str] = []
-    found = ordered(plan(tmp_path, "list:wrens"), store, said.append, nothing)
+    found = ordered(plan(tmp_path, "list:wrens"), store, said.append)
     assert [(entrant.name, entrant.new) for entrant in found.entrants] == [
         ("Wren 3", False),
         ("Wren 2", False),
@@ -81,7 +82,7 @@ def test_edition_by_number(store: Store, tmp_path: Path) -> None:
     publish(store, "wrens")
 
     def names(order: str) -> list[str]:
-        return [entrant.name for entrant in ordered(plan(tmp_path, order), store, print, nothing).entrants]
+        return [entrant.name for entrant in ordered(plan(tmp_path, order), store, print).entrants]
 
     assert names("list:wrens#1") == ["Wren 3", "Wren 2", "Wren 1", "Wren 4"]
     assert names("list:wrens")[0] == "Wren 1"
@@ -91,11 +92,11 @@ def test_edition_by_number(store: Store, tmp_path: Path) -> None:
 def test_an_edition_brings_ratings_along(store: Store, tmp_path: Path) -> None:
     """A format in rounds that needs ratings takes them from the edition; engines without one are named."""
     with pytest.raises(InputRefused, match="Wren 4"):
-        ordered(plan(tmp_path, "list:wrens", "accelrat", "rounds = 2"), store, print, nothing)
+        ordered(plan(tmp_path, "list:wrens", "accelrat", "rounds = 2"), store, print)
     with pytest.raises(InputRefused, match="Wren 1, Wren 4"):
         plan(tmp_path, "file", "accelrat", "rounds = 2")
     record(store.tournament("spring"), "Wren 1", "Wren 2")
-    found = ordered(plan(tmp_path, "list:wrens", "swiss", "rounds = 2"), store, print, nothing)
+    found = ordered(plan(tmp_path, "list:wrens", "swiss", "rounds = 2"), store, print)
     assert [entrant.rating is not None for entrant in found.entrants] == [True, True, True, False]
 
 
@@ -106,7 +107,7 @@ def test_mcmahon_doubts_uncertain_ratings(store: Store, tmp_path: Path) -> None:
         said: list[str] = []
         found = plan(tmp_path, "list:wrens#1", system, f"rounds = 2\n{settings}")
         entrants = tuple(replace(one, rating=1.0) if one.name == "Wren 4" else one for one in found.entrants)
-        ordered(replace(found, entrants=entrants), store, said.append, nothing)
+        ordered(replace(found, entrants=entrants), store, said.append)
         return "; ".join(said)
 
     assert "warning: the ratings of 3 of 3 entrants are uncertain by more than a band of 100" in told("mcmahon", "")
@@ -161,13 +162,13 @@ def test_starts_are_told_before_the_first_game(tmp_path: Path) -> None:
 def test_an_order_by_rating_states_the_scale(store: Store, tmp_path: Path) -> None:
     """Ratings that all come from the database are Elo; they cannot be mixed with the Go scale."""
     made = plan(tmp_path, "rating", "swiss", "rounds = 2")
-    assert ordered(made, store, print, nothing).config.as_stored()["tournament"]["rating_scale"] == "elo"
+    assert ordered(made, store, print).config.as_stored()["tournament"]["rating_scale"] == "elo"
     own = replace(made, entrants=(replace(made.entrants[0], rating=1.0), *made.entrants[1:]))
-    assert ordered(own, store, print, nothing).config.tournament.rating_scale is None
+    assert ordered(own, store, print).config.tournament.rating_scale is None
     text = made.config.path.read_text()
     made.config.path.write_text(text.replace("seed = 4", 'seed = 4\nrating_scale = "go"'))
     with pytest.raises(InputRefused, match=r'uses the Elo rating of Wren [123], but rating_scale is "go"'):
-        ordered(prepare(made.config.path, None), store, print, nothing)
+        ordered(prepare(made.config.path, None), store, print)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +188,7 @@ def test_a_list_that_is_not_there(store: Store, tmp_path: Path, order: str, told
     define_list(store, "strangers", ListDefinition(tournaments=("summer",)))
     publish(store, "strangers")
     with pytest.raises(InputRefused) as refused:
-        ordered(plan(tmp_path, order), store, print, nothing)
+        ordered(plan(tmp_path, order), store, print)
     assert told in str(refused.value)
 
 

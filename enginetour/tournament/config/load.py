@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,15 +62,13 @@ _OTHER_KEYS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def suggest_key(path: tuple[str | int, ...], known: Collection[str], sections: Mapping[str, Collection[str]]) -> str:
-    """Return ``, did you mean ...?`` for an unknown key, or an empty text.
+_Keys = tuple[str | int, ...]
+_SECTIONS = ("tournament", "format", "play", "quality", "ratings", "notify", "report", "defaults", "entrants")
 
-    Args:
-        path: The key, with its sections and tables.
-        known: Keys of the section that contains it.
-        sections: Keys of all sections.
-    """
-    *place, key = [part for part in path if isinstance(part, str)]
+
+def _suggestion(keys: _Keys, known: Collection[str]) -> str:
+    """Return ``, did you mean ...?`` for an unknown key, or "". `known` are the keys of the section that has it."""
+    *place, key = [part for part in keys if isinstance(part, str)]
     if len(place) > 1:  # _OTHER_KEYS does not contain keys of inner tables
         return ""
     section = "".join(place)
@@ -79,7 +77,7 @@ def suggest_key(path: tuple[str | int, ...], known: Collection[str], sections: M
         return f", did you mean {other}?"
     if section == "entrants" and key[:1].isupper():  # names of engine options usually begin with a capital letter
         return f", did you mean {_OPTION.format(key)}?"
-    having = [name for name, keys in sections.items() if key in keys and name != section]
+    having = [name for name in _SECTIONS if name != section and key in known_keys(Config, (name,))]
     if having == ["defaults", "entrants"] and not section:
         return f", did you mean {key} = ... under [defaults], or of an entrant, after its [[entrants]]?"
     if having == ["entrants"] and not section:
@@ -87,8 +85,6 @@ def suggest_key(path: tuple[str | int, ...], known: Collection[str], sections: M
     return f", did you mean this key under [{having[0]}]?" if having else ""
 
 
-_Keys = tuple[str | int, ...]
-_SECTIONS = ("tournament", "format", "play", "quality", "ratings", "notify", "report", "defaults", "entrants")
 # Keys of [play] that may change on resume: they control the run and do not change the results of games.
 _CHANGEABLE = {
     "concurrency",
@@ -195,25 +191,19 @@ class Config(BaseModel):
         """Return the configuration as the database stores it, ready for JSON."""
         stored = self.frozen_part() | self.model_dump(mode="json", include={"tournament", "ratings"})
         stored["defaults"] = self.defaults.model_dump(mode="json", exclude_unset=True)
-        systems: list[Any] = []
+        found: list[tuple[Registry[Any], str]] = [(SYSTEMS, self.system)]
         if incremental := [system for system in self.ratings.systems if system != "ml"]:
             from enginetour.ratings.systems import SYSTEMS as RATINGS  # imported here: a match starts faster without it
 
-            systems = [(RATINGS, system) for system in incremental]
-        used = plugins_used((SYSTEMS, self.system), *systems, *self._readers(), *self._notifiers())
-        return stored | ({"plugins": used} if used else {})
-
-    def _readers(self) -> Iterator[tuple[Registry[Any], str]]:
-        """Yield the reader of the opening book, if a plug-in contains it."""
-        if (kind := self.book_kind) in READERS:
-            yield READERS, kind
-
-    def _notifiers(self) -> Iterator[tuple[Registry[Any], str]]:
-        """Yield the notifiers of plug-ins."""
+            found += [(RATINGS, system) for system in incremental]
+        if self.book_kind in READERS:
+            found.append((READERS, self.book_kind))
         if self.notify.plugins:
             from enginetour.tournament.notify import NOTIFIERS  # imported here, because it is rarely used
 
-            yield from ((NOTIFIERS, name) for name in self.notify.plugins)
+            found += [(NOTIFIERS, name) for name in self.notify.plugins]
+        used = plugins_used(*found)
+        return stored | ({"plugins": used} if used else {})
 
     @property
     def book_kind(self) -> str:
@@ -229,7 +219,6 @@ def load(path: Path) -> Config:
         raise LeagueFound(
             "describes a league, not a tournament", place=place_of_key(path, text, ("league",)), step=step
         )
-    notices = (*notices, *_system_notice(path, text, table.get("format")))
     _refuse_unknown_sections(path, text, table)
     config = validated(path, text, table, notices)
     for number, entrant in enumerate(config.entrants):
@@ -243,8 +232,19 @@ def read_current(path: Path) -> tuple[dict[str, Any], str, tuple[str, ...]]:
     """Read a file. Return its table and text with current keys, and a notice for each previous key."""
     table, text = read_toml(path, "a configuration", step="enginetour init writes one", named=True)
     table, renamed = rename_keys(table)
-    _refuse_both(path, text, renamed)
-    return table, _with_current_keys(text, renamed), _rename_notices(path, text, renamed)
+    notices: dict[str, str] = {}  # by the previous key, with the line where it first occurs
+    for key in renamed:
+        old, place = f"{key.section}.{key.path[-1]}", place_of_key(path, text, key.path)
+        if key.both:
+            what = f"{key.section}.{key.current} and its previous name {key.path[-1]} are both given"
+            raise InputRefused(what, place=place, step=f"remove {key.path[-1]}")
+        notices.setdefault(old, f"{place}: {old} is now called {key.current}; the previous name still works")
+    format_ = table.get("format")
+    named = format_.get("system") if isinstance(format_, dict) else None
+    if isinstance(named, str) and (current := system_name(named)) != named:
+        place = place_of_key(path, text, ("format", "system"))
+        notices["system"] = f"{place}: {named} is now called {current}; the previous name still works"
+    return table, _with_current_keys(text, renamed), tuple(notices.values())
 
 
 def validated(path: Path, text: str, table: dict[str, Any], notices: Sequence[str]) -> Config:
@@ -292,32 +292,6 @@ def _inherited(config: Config, number: int, heirs: tuple[int, ...] = ()) -> Entr
         return section.inheriting(_inherited(config, other, (*heirs, number)))
     except ValueError as error:
         raise InputRefused(str(error), place=place) from None
-
-
-def _refuse_both(path: Path, text: str, renamed: Sequence[RenamedKey]) -> None:
-    for key in renamed:
-        if key.both:
-            what = f"{key.section}.{key.current} and its previous name {key.path[-1]} are both given"
-            raise InputRefused(what, place=place_of_key(path, text, key.path), step=f"remove {key.path[-1]}")
-
-
-def _rename_notices(path: Path, text: str, renamed: Sequence[RenamedKey]) -> tuple[str, ...]:
-    """Return a notice for each previous key, with the line where it first occurs."""
-    first: dict[str, str] = {}
-    for key in renamed:
-        old = f"{key.section}.{key.path[-1]}"
-        first.setdefault(
-            old,
-            f"{place_of_key(path, text, key.path)}: {old} is now called {key.current}; the previous name still works",
-        )
-    return tuple(first.values())
-
-
-def _system_notice(path: Path, text: str, table: object) -> Iterator[str]:
-    named = table.get("system") if isinstance(table, dict) else None
-    if isinstance(named, str) and (current := system_name(named)) != named:
-        place = place_of_key(path, text, ("format", "system"))
-        yield f"{place}: {named} is now called {current}; the previous name still works"
 
 
 def current_text(text: str) -> str:
@@ -375,10 +349,6 @@ def _scale(path: Path, text: str, table: dict[str, Any]) -> object:
                 raise InputRefused(what, place=place_of_key(path, text, ("entrants", number, "rating")), step=step)
             return "go"
     return scale
-
-
-def _suggestion(keys: tuple[str | int, ...], known: Collection[str]) -> str:
-    return suggest_key(keys, known, {name: known_keys(Config, (name,)) for name in _SECTIONS})
 
 
 def format_options(path: Path, text: str, table: object, scale: object, under: _Keys = ("format",)) -> Any:

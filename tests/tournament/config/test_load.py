@@ -351,7 +351,7 @@ def test_a_former_name_of_a_system_is_accepted(tmp_path: Path) -> None:
     """`system = "cup"` is the knockout, in the file, in the command and in a database that stored it."""
     path = config(tmp_path, ("wren1", "wren2"), "cup", "games_per_pairing = 2")
     assert load.load(path).frozen_part()["format"]["system"] == "knockout"
-    assert 'system = "cup" is now called "knockout"' in tour(tmp_path, "check", str(path)).stdout
+    assert "cup is now called knockout; the previous name still works" in tour(tmp_path, "check", str(path)).stderr
     assert tour(tmp_path, "systems", "cup").stdout == tour(tmp_path, "systems", "knockout").stdout
     tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
     with closing(sqlite3.connect(tmp_path / "results" / "enginetour.db")) as raw, raw:
