@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_type_hi
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
-from enginetour.interop.toml import describe_findings, read_toml, toml_value, validation_error
+from enginetour.interop.toml import read_toml, toml_value, validation_error
 from enginetour.model.errors import InputRefused, suggest
 from enginetour.model.game import Entrant
 from enginetour.model.task import (
@@ -37,6 +37,7 @@ from enginetour.model.task import (
     Sandbox,
     VariableName,
 )
+from enginetour.model.validation import plain_error
 
 # Search limits that an engine supports if its file does not list limits. For CECP, `sd` and `nps` are not among them,
 # because not every engine supports these commands (runner spec 8).
@@ -242,7 +243,7 @@ def stored_entrant(row: Mapping[str, object]) -> Entrant:
     try:
         return Entrant(**_StoredEntrant.model_validate(dict(row)).model_dump())
     except ValidationError as error:
-        raise ValueError(describe_error(error)) from None
+        raise ValueError(plain_error(error, table="a JSON object")) from None
 
 
 def parse_json(text: object) -> Any:
@@ -261,7 +262,7 @@ def stored_spec(text: object) -> EngineSpec:
     try:
         return EngineSpec(**dict(_spec_model().model_validate(parse_json(text))))
     except ValidationError as error:
-        raise ValueError(describe_error(error)) from None
+        raise ValueError(plain_error(error, table="a JSON object")) from None
 
 
 def salvaged_spec(name: str, *sources: object) -> EngineSpec:
@@ -286,20 +287,6 @@ def _is_valid(fields_: Mapping[str, Any]) -> bool:
     except ValidationError:
         return False
     return True
-
-
-def describe_error(error: ValidationError, *, skip: int = 0) -> str:
-    """Describe the first error of a model in one line, with the value found and the key.
-
-    The first `skip` parts of the key are omitted.
-    """
-    first = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in first["loc"][skip:])
-    if first["type"] == "extra_forbidden":
-        return f"unknown key {reprlib.repr(key)}"
-    text = "not a JSON object" if first["type"] == "model_type" else describe_findings([first])
-    found = "" if first["type"] == "missing" else f" (found {reprlib.repr(first['input'])})"
-    return f"{key}: {text}{found}" if key else f"{text}{found}"
 
 
 def version_in_name(name: str) -> str:
@@ -340,12 +327,11 @@ def override(now: _Table, changes: Mapping[str, object], place: str) -> _Table:
     for key in changes:
         if key not in known:
             raise InputRefused(f"unknown {word[:-1]} {key!r}{suggest(key, known)}", place=place)
+    model = _model(cast("Any", kind), _Section)
     try:
-        return kind(**dict(_model(cast("Any", kind), _Section).model_validate({**known, **changes})))
+        return kind(**dict(model.model_validate({**known, **changes})))
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(key) for key in (word, *first["loc"]))
-        raise InputRefused(f"{name}: {describe_findings([first])} (found {first['input']!r})", place=place) from None
+        raise InputRefused(plain_error(error, model, changes, under=(word,)), place=place) from None
 
 
 def write_entry(folder: Path, entry: EngineEntry) -> Path:

@@ -32,6 +32,7 @@ from enginetour.formats.simulation import (
 )
 from enginetour.model.errors import InputRefused, UsageRefused, did_you_mean
 from enginetour.model.game import RESULTS, Entrant
+from enginetour.model.validation import plain_error
 from enginetour.ratings.design import Goal, posterior, progress
 from enginetour.ratings.priors import GaussianPrior
 
@@ -62,10 +63,7 @@ def parse_goal(text: str, names: Sequence[str]) -> Goal:
         goal = Goal.model_validate(given)
         goal.check(names)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        what = f"{key}: {first['msg']}" if key else first["msg"].removeprefix("Value error, ")
-        raise UsageRefused(f"{what} (found {text!r})", place="--goal", step=f"use {GOALS}") from None
+        raise UsageRefused(plain_error(error, Goal, given), place="--goal", step=f"use {GOALS}") from None
     except ValueError as error:
         raise UsageRefused(str(error).removeprefix("goal: "), place="--goal") from None
     return goal

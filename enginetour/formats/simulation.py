@@ -21,6 +21,7 @@ from enginetour.model import task
 from enginetour.model.errors import InputRefused, UsageRefused, did_you_mean
 from enginetour.model.game import RESULTS, Entrant, GameFinished, Outcome, Pairing, StandingsRow
 from enginetour.model.renamed import system_name
+from enginetour.model.validation import plain_error
 from enginetour.ratings.elo import expected_score
 from enginetour.ratings.likelihood import fit
 from enginetour.ratings.pentanomial import ELO_SCALE
@@ -315,12 +316,8 @@ def parse_system(text: str, rounds: int) -> _Contender:
     try:
         return _Contender(text, system, model.model_validate(settings))
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        what = f"{key}: {first['msg']}" if key else first["msg"]
-        if first["type"] == "extra_forbidden":
-            what = f"unknown setting {key!r}{did_you_mean(key, list(model.model_fields))}"
-        raise UsageRefused(what, place=text, step=f"run `enginetour systems {system}` to list its settings") from None
+        step = f"run `enginetour systems {system}` to list its settings"
+        raise UsageRefused(plain_error(error, model, settings, noun="setting"), place=text, step=step) from None
 
 
 def _setting(pair: str, text: str) -> tuple[str, object]:

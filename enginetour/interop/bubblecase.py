@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from enginetour.formats.bubble_state import BubbleOptions, PlannedWithdrawal
-from enginetour.interop.toml import known_keys, short_repr
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Note, Outcome, Pairing
+from enginetour.model.validation import plain_error, short_repr
 
 _CASE_FORMAT = "enginetour-bubble-case/1"
 _TRACE_FORMAT = "enginetour-bubble-trace/1"
@@ -143,16 +143,7 @@ def _loaded(source: str | bytes | Mapping[str, object], place: str) -> _Content:
     try:
         return _Content.model_validate(dict(content))
     except ValidationError as fault:
-        errors = fault.errors(include_url=False)
-        first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
-        keys, what = first["loc"], first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
-            what = f"unknown key; known: {', '.join(known_keys(_Content, keys[:-1]))}"
-        elif first["type"] == "missing":
-            what = "is missing"
-        elif first["type"] != "value_error":
-            what += f" (found {short_repr(first['input'])})"
-        _refuse(place, "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)[1:], what)
+        raise InputRefused(plain_error(fault, _Content, content, table="a JSON object"), place=place) from None
 
 
 def _unique(pairs: list[tuple[str, object]], place: str) -> dict[str, object]:
@@ -170,9 +161,9 @@ def _ranking(names: list[str], place: str) -> tuple[str, ...]:
     seen: set[str] = set()
     for number, name in enumerate(names):
         if not name:
-            _refuse(place, f"ranking[{number}]", "the name is empty")
+            _refuse(place, f"ranking.{number + 1}", "the name is empty")
         if name in seen:
-            _refuse(place, f"ranking[{number}]", f"{name!r} is in the ranking twice")
+            _refuse(place, f"ranking.{number + 1}", f"{name!r} is in the ranking twice")
         seen.add(name)
     return tuple(names)
 
@@ -180,9 +171,9 @@ def _ranking(names: list[str], place: str) -> tuple[str, ...]:
 def _withdrawals(found: list[_Withdrawal], ranking: tuple[str, ...], place: str) -> tuple[PlannedWithdrawal, ...]:
     for number, one in enumerate(found):
         if one.engine not in ranking:
-            _refuse(place, f"withdrawals[{number}].engine", f"{one.engine!r} is not in the ranking")
+            _refuse(place, f"withdrawals.{number + 1}.engine", f"{one.engine!r} is not in the ranking")
         if one.engine in (due.engine for due in found[:number]):
-            _refuse(place, f"withdrawals[{number}].engine", f"{one.engine!r} is withdrawn twice")
+            _refuse(place, f"withdrawals.{number + 1}.engine", f"{one.engine!r} is withdrawn twice")
     return tuple(PlannedWithdrawal(one.engine, one.after_games) for one in found)
 
 
@@ -194,20 +185,22 @@ def _results(
     size = len(ranking)
     for g, rows in enumerate(matrices):
         if len(rows) != size:
-            _refuse(place, f"results[{g}]", f"expected {size} rows, one per engine (found {len(rows)})")
+            _refuse(place, f"results.{g + 1}", f"expected {size} rows, one per engine (found {len(rows)})")
         for i, row in enumerate(rows):
             if len(row) != size:
-                _refuse(place, f"results[{g}][{i}]", f"expected {size} characters, one per engine (found {len(row)})")
+                _refuse(
+                    place, f"results.{g + 1}.{i + 1}", f"expected {size} characters, one per engine (found {len(row)})"
+                )
             for j, char in enumerate(row):
                 allowed = "-" if i == j else "1=0"
                 if char not in allowed:
                     what = f"character {j + 1} must be one of {allowed!r} (found {char!r})"
-                    _refuse(place, f"results[{g}][{i}]", what)
+                    _refuse(place, f"results.{g + 1}.{i + 1}", what)
         for i in range(size):
             for j in range(i):
                 if rows[j][i] != _MIRROR[rows[i][j]]:
                     pair = f"{ranking[i]} - {ranking[j]}"
                     back = f"{ranking[j]} - {ranking[i]}"
                     what = f"{pair} is {rows[i][j]!r}, but {back} is {rows[j][i]!r}"
-                    _refuse(place, f"results[{g}][{i}]", what)
+                    _refuse(place, f"results.{g + 1}.{i + 1}", what)
     return tuple(tuple(rows) for rows in matrices)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from pydantic import ValidationError
@@ -23,7 +22,6 @@ from enginetour.formats.pairing.dutch_criteria import virtual_points
 from enginetour.formats.pairing.field import BLACK, NEITHER, WHITE, Field, Kind, Member, Paired, Turn, Unpairable
 from enginetour.formats.rounds import PairingSystem, RoundsOptions
 from enginetour.interop.foreign import ForeignTournament, SeparatedField, existing_round
-from enginetour.interop.toml import validation_error
 from enginetour.interop.trf import (
     TrfCell,
     TrfEntrant,
@@ -36,6 +34,7 @@ from enginetour.interop.trf import (
 )
 from enginetour.model.errors import InputRefused, UsageRefused, suggest
 from enginetour.model.game import StandingsRow
+from enginetour.model.validation import plain_error
 from enginetour.ratings import grades
 from enginetour.ratings.gor import FLOOR
 
@@ -440,9 +439,8 @@ def make_pairing_system(
     try:
         options = model.model_validate(wanted)
     except ValidationError as error:
-        refused = validation_error(error, Path("--set"), "", model)
         step = f"run enginetour systems {name} to list the settings"
-        raise UsageRefused(refused.what, place="--set", step=step) from None
+        raise UsageRefused(plain_error(error, model, wanted, noun="setting"), place="--set", step=step) from None
     rounds: Any = make_format(name, options)
     system: PairingSystem = rounds.system
     rated = on_rating_scale(system, foreign)

@@ -9,111 +9,28 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
-
 from enginetour.interop.files import read_whole, split_flag
-from enginetour.model.errors import InputRefused, suggest
+from enginetour.model.errors import InputRefused
+from enginetour.model.validation import KeyPath, Meant, first_error
 
 if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
-
-
-# Validation errors as text for the author of a file: without Python types, and with everything that a key allows.
-
-_LIST = frozenset({"tuple_type", "list_type"})
-# Types of errors about keys, which do not have alternatives.
-_KEY = frozenset({"extra_forbidden", "missing", "model_type"})
-_SHOULD = "input should be "
-
-
-def _main_error(errors: Sequence[ErrorDetails]) -> ErrorDetails:
-    """Return the first error, or the first unknown key if a key is missing: it is often another name of that key."""
-    first = errors[0]
-    table = first["loc"][:-1]
-    unknown = (one for one in errors if one["type"] == "extra_forbidden" and one["loc"][:-1] == table)
-    return next(unknown, first) if first["type"] == "missing" else first
-
-
-def _alternatives(
-    errors: Sequence[ErrorDetails], first: ErrorDetails, under: _KeyPath, known: Collection[_KeyPath]
-) -> tuple[_KeyPath, tuple[ErrorDetails, ...]]:
-    """Return the key of `first`, and all its errors if it allows several types.
-
-    pydantic reports one error per type, with the name of the type after the key; `known` are the keys of the file.
-    """
-    keys = (*under, *first["loc"])
-    written = _written(keys, known)
-    values = [one for one in errors if one["type"] not in _KEY]
-    same = [one for one in values if _written((*under, *one["loc"]), known)[: len(written)] == written]
-    if first["type"] in _KEY or len(written) == len(keys) or len(same) < 2:
-        return keys, (first,)
-    deepest = max(same, key=lambda one: len(_written((*under, *one["loc"]), known)))
-    at = _written((*under, *deepest["loc"]), known)
-    return (at, (deepest,)) if len(at) > len(written) else (written, tuple(same))
-
-
-def _written(keys: _KeyPath, known: Collection[_KeyPath]) -> _KeyPath:
-    """Return the keys without names of types and validators, which are not in the file."""
-    path: _KeyPath = ()
-    for key in keys:
-        if (*path, key) in known:
-            path = (*path, key)
-    return path
-
-
-def describe_findings(findings: Sequence[ErrorDetails]) -> str:
-    """Describe what is allowed, with all alternatives."""
-    first, *others = [_allowed(one) for one in findings]
-    if not others and findings[0]["type"] in _LIST and isinstance(findings[0]["input"], str):
-        return 'input should be a list: ["..."]'
-    return " or ".join([first, *(text.removeprefix(_SHOULD) for text in others)])
-
-
-def _allowed(finding: ErrorDetails) -> str:
-    kind = finding["type"]
-    if kind in _LIST:
-        return f"{_SHOULD}a list"
-    if kind == "dict_type":
-        return f"{_SHOULD}a table: {{ name = ... }}"
-    if kind == "bool_type":
-        return f"{_SHOULD}true or false"
-    text = finding["msg"]
-    own = text.removeprefix("Value error, ")  # may begin with a code or a name, so its case is kept
-    return own if own != text else text[:1].lower() + text[1:]
-
-
-def _mentions(text: str, found: str) -> bool:
-    """Return whether the text contains the value that was found."""
-    return re.search(rf"(?<![\w.]){re.escape(found)}(?![\w.])", text) is not None
-
-
-def short_repr(value: object) -> str:
-    """Return the Python notation of a value, at most 60 characters, but true and false as in TOML."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    try:
-        found = repr(value)
-    except ValueError:  # Python does not convert numbers of more than 4,300 digits
-        return "a number of more than 4300 digits"
-    return found if len(found) <= 60 else f"{found[:57]}..."
+    from pydantic import BaseModel, ValidationError
 
 
 # Reading TOML files of users within limits, and finding the line of an error.
 
 # Bytes; files written by hand are far smaller.
 _LARGEST_FILE = 1_000_000
-_FEW_KEYS = 8  # largest number of keys of a table that an error lists
 _DEEPEST = 32  # nested keys; the parser's time increases with the square of the number of parts of a dotted key
 # Matches only where a key may begin, so that every character is read once and text in strings is not matched.
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?m:^|[\[{{,])[ \t]*+{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_DEEPEST}}}")
-_KeyPath = tuple[str | int, ...]
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _STRING = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL)
@@ -158,7 +75,7 @@ def read_toml(path: Path, what: str, *, step: str = "", named: bool = False) -> 
         raise InputRefused("not valid TOML: a number has more than 4300 digits", place=str(path)) from None
 
 
-def _check_values(value: object, path: Path, text: str, keys: _KeyPath = ()) -> None:
+def _check_values(value: object, path: Path, text: str, keys: KeyPath = ()) -> None:
     """Raise InputRefused for very deep nesting, and for integers of more than 64 bits (TOML 1.0, Integer)."""
     if len(keys) > _DEEPEST:
         raise InputRefused("not valid TOML: nested too deeply", place=place_of_key(path, text, keys))
@@ -182,7 +99,7 @@ def line_of_key(text: str, keys: Iterable[str | int]) -> int:
     Keys that are not in the text are ignored, because pydantic adds names of validators.
     """
     lines = _lines(text)
-    path: _KeyPath = ()
+    path: KeyPath = ()
     for key in keys:
         if (*path, key) in lines:
             path = (*path, key)
@@ -195,54 +112,19 @@ def validation_error(
     text: str,
     model: type[BaseModel],
     *,
-    under: _KeyPath = (),
-    meant: Callable[[_KeyPath, Collection[str]], str] = lambda _, __: "",
+    under: KeyPath = (),
+    meant: Meant = lambda _, __: "",
 ) -> InputRefused:
     """Convert the first validation error to one line: the place, the value found, and the allowed values.
 
     `meant` may return the end of the line for an unknown key, given the key and the known keys.
     """
-    errors = error.errors()
-    first = _main_error(errors)
-    keys, found = _alternatives(errors, first, under, _lines(text))
-    place = place_of_key(path, text, keys)
-    name = ".".join(str(key) for key in keys if not str(key).startswith("function-"))
-    more = f" (and {len(errors) - len(found)} more)" if len(errors) > len(found) else ""
-    if first["type"] == "extra_forbidden":
-        known = known_keys(model, first["loc"][:-1])
-        return InputRefused(
-            f"unknown key {name!r}{meant(keys, known) or suggest(str(keys[-1]), known)}{more}", place=place
-        )
-    if first["type"] == "missing":
-        return InputRefused(f"{name} is missing{more}", place=place)
-    if first["type"] == "model_type":
-        known = known_keys(model, first["loc"])
-        of = f" of {', '.join(known)}" if 0 < len(known) <= _FEW_KEYS else ""
-        return InputRefused(f"{name}: expected a table{of} (found {short_repr(first['input'])}){more}", place=place)
-    text_, value = describe_findings(found), found[0]["input"]
-    there = "" if isinstance(value, dict) or _mentions(text_, short_repr(value)) else f" (found {short_repr(value)})"
-    return InputRefused(f"{name}: {text_}{there}{more}" if name else f"{text_}{there}{more}", place=place)
-
-
-def known_keys(model: type[BaseModel], keys: _KeyPath) -> list[str]:
-    """Return the field names of the model that `keys` lead to, through sections, optional values and lists."""
-    current: type[BaseModel] | None = model
-    for key in keys:
-        if isinstance(key, int) or current is None:
-            continue
-        field = current.model_fields.get(key)
-        current = _model_in(field.annotation) if field else None
-    return list(current.model_fields) if current else []
-
-
-def _model_in(annotation: object) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for part in getattr(annotation, "__args__", ()) if (found := _model_in(part))), None)
+    keys, text_ = first_error(error.errors(include_url=False), model, _lines(text), under=under, meant=meant)
+    return InputRefused(text_, place=place_of_key(path, text, keys))
 
 
 @lru_cache(maxsize=8)
-def _lines(text: str) -> dict[_KeyPath, int]:
+def _lines(text: str) -> dict[KeyPath, int]:
     return _Scan(text).lines
 
 
@@ -253,9 +135,9 @@ class _Scan:
         self.text = text
         self.at = 0
         self.counted = (0, 1)  # (offset, line) of the last position, so that lines are counted once
-        self.lines: dict[_KeyPath, int] = {}
-        self.items: dict[_KeyPath, int] = {}  # arrays of tables: number of tables so far
-        table: _KeyPath = ()
+        self.lines: dict[KeyPath, int] = {}
+        self.items: dict[KeyPath, int] = {}  # arrays of tables: number of tables so far
+        table: KeyPath = ()
         while self._skip():
             before = self.at
             if self._take("[["):
@@ -283,7 +165,7 @@ class _Scan:
             return True
         return False
 
-    def _note(self, path: _KeyPath) -> _KeyPath:
+    def _note(self, path: KeyPath) -> KeyPath:
         offset, line = self.counted
         line += self.text.count("\n", offset, self.at)
         self.counted = (self.at, line)
@@ -291,16 +173,16 @@ class _Scan:
             self.lines.setdefault(path[:length], line)
         return path
 
-    def _resolve(self, path: _KeyPath) -> _KeyPath:
+    def _resolve(self, path: KeyPath) -> KeyPath:
         """Return the keys of a header with the number of the newest table after each array of tables."""
-        full: _KeyPath = ()
+        full: KeyPath = ()
         for place, key in enumerate(path):
             full = (*full, key)
             if full in self.items and place < len(path) - 1:
                 full = (*full, self.items[full])
         return full
 
-    def _keys(self, under: _KeyPath) -> _KeyPath:
+    def _keys(self, under: KeyPath) -> KeyPath:
         path = under
         while self._skip():
             found = _BARE.match(self.text, self.at) or _STRING.match(self.text, self.at)
@@ -315,7 +197,7 @@ class _Scan:
                 break
         return path
 
-    def _pair(self, under: _KeyPath) -> None:
+    def _pair(self, under: KeyPath) -> None:
         self._skip()
         path = self._keys(under)
         if path != under:
@@ -324,7 +206,7 @@ class _Scan:
             self._skip()
             self._value(path)
 
-    def _value(self, path: _KeyPath) -> None:
+    def _value(self, path: KeyPath) -> None:
         if self._take("["):
             number = 0
             while self._skip() and not self._take("]"):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from enginetour.model.errors import InputRefused
+from enginetour.model.validation import plain_error
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -178,9 +179,7 @@ def validated(model: type[M], given: Mapping[str, Any], *under: str) -> M:
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        first = error.errors()[0]
-        what = first["msg"].removeprefix("Value error, ")
-        raise ValueError(f"{'.'.join(map(str, (*under, *first['loc'])))}: {what}") from None
+        raise ValueError(plain_error(error, model, given, under=under, noun="setting")) from None
 
 
 Used = dict[str, dict[str, str]]  # group of entry points -> name -> package with version

@@ -37,6 +37,7 @@ from enginetour.engines.enginefile import LOST_COMMAND, parse_json, salvaged_spe
 from enginetour.model.errors import StoreRefused, TourError
 from enginetour.model.game import format_fixed
 from enginetour.model.task import EngineSpec
+from enginetour.model.validation import plain_error
 from enginetour.ratings.systems import SYSTEMS
 from enginetour.store import codecs
 from enginetour.store.address import Address
@@ -197,14 +198,8 @@ def wrong_type(noun: object) -> str:
     try:
         _shape(kind).validate_python((noun,))
     except ValidationError as error:
-        return _first_invalid(error, skip=1)
+        return plain_error(error, skip=1)
     return ""
-
-
-def _first_invalid(error: ValidationError, *, skip: int = 0) -> str:
-    """Describe the first invalid field; `skip` is the number of enclosing levels to leave out."""
-    first = error.errors(include_url=False)[0]
-    return f"{'.'.join(map(str, first['loc'][skip:]))}: {first['msg']}"
 
 
 @lru_cache
@@ -563,7 +558,7 @@ class _Inspector:
         except UNREADABLE as error:
             cause = getattr(error, "orig", None) or error  # SQLAlchemy's error contains the SQL statement
             if isinstance(cause, ValidationError):
-                text = _first_invalid(cause)
+                text = plain_error(cause)
             else:
                 text = cause.what if isinstance(cause, TourError) else f"{type(cause).__name__}: {cause}"
             self.findings.append(Finding(place, f"cannot be read: {' '.join(text.split())}"))

@@ -16,6 +16,7 @@ from enginetour.interop.gamefilter import ENDINGS
 from enginetour.model.errors import StoreRefused, UsageRefused, suggest
 from enginetour.model.plugins import plugins_used
 from enginetour.model.timecontrol import TIME_CLASSES
+from enginetour.model.validation import plain_error
 from enginetour.model.variants import STANDARD, variant_named
 from enginetour.ratings.pentanomial import ELO_SCALE
 from enginetour.ratings.priors import parse_loose_anchor, parse_prior
@@ -150,15 +151,7 @@ def parse_definition(values: Mapping[str, Any]) -> ListDefinition:
     try:
         return ListDefinition.model_validate(dict(values))
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(key) for key in first["loc"])
-        what = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
-            raise UsageRefused(
-                f"unknown field {name!r}{suggest(name, ListDefinition.model_fields)}", place=_PLACE
-            ) from None
-        found = "" if first["type"] == "value_error" else f" (found {first['input']!r})"
-        raise UsageRefused(f"{name}: {what}{found}" if name else what, place=_PLACE) from None
+        raise UsageRefused(plain_error(error, ListDefinition, values, noun="field"), place=_PLACE) from None
 
 
 class Revision(ListRevision):
@@ -268,6 +261,7 @@ def _revision(row: Any) -> Revision:
         # As JSON, which has lists instead of tuples.
         definition = ListDefinition.model_validate_json(json.dumps(stored))
     except ValueError as error:
-        what = f"revision {row.revision} cannot be read: {str(error).splitlines()[-1].strip()}"
+        why = plain_error(error, ListDefinition) if isinstance(error, ValidationError) else error
+        what = f"revision {row.revision} cannot be read: {why}"
         raise StoreRefused(what, place=f"list {row.name}", step="use the enginetour version that wrote it") from None
     return Revision.model_construct(**{**row._mapping, "definition": definition})

@@ -16,11 +16,11 @@ from pydantic import ValidationError
 
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.base import Format
-from enginetour.interop.toml import validation_error
 from enginetour.model.errors import TourError, UsageRefused, match_name, no_match_hint
 from enginetour.model.game import Added, Entrant, Event, Extended, GameVoided, Pairing, Replaced, Withdrawn
 from enginetour.model.task import EngineSpec, Side, TimeTerms
 from enginetour.model.timecontrol import TimeControl, format_controls
+from enginetour.model.validation import plain_error
 from enginetour.model.variants import STANDARD
 from enginetour.store.log import TournamentLog
 from enginetour.tournament.config.entrants import CLOCK_MARGIN_MS, refuse_limits, resolve, without_options
@@ -51,7 +51,7 @@ def find_newcomer(engine: str, name: str | None, workspace: Path, log: Tournamen
         defaults = DefaultsSection.model_validate(log.config.get("defaults", {}))
         section = EntrantSection(engine=engine, name=name, new=True).with_defaults(defaults)
     except ValidationError as error:
-        raise UsageRefused(validation_error(error, Path(), "", EntrantSection).what) from None
+        raise UsageRefused(plain_error(error, EntrantSection)) from None
     return next(iter(resolve(section, registry, Path.cwd(), f"engine {engine}", defaults=defaults)))[:2]
 
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from enginetour.engines.enginefile import describe_error
 from enginetour.model.errors import UsageRefused
+from enginetour.model.validation import plain_error
 
 _MOST_SLOTS = 1024  # as in a configuration
 _LARGEST_NUMBER = (1 << 63) - 1  # the largest number of a game in a database
@@ -108,4 +108,4 @@ def parsed(message: Mapping[str, Any]) -> Request:
     try:
         return _REQUEST.validate_python(message)
     except ValidationError as error:
-        raise UsageRefused(describe_error(error, skip=1), place=f"{do}") from None
+        raise UsageRefused(plain_error(error, skip=1), place=f"{do}") from None

@@ -28,6 +28,7 @@ from enginetour import __version__
 from enginetour.formats.base import Format
 from enginetour.model.errors import TourError, UsageRefused, suggest
 from enginetour.model.game import Outcome
+from enginetour.model.validation import plain_error
 from enginetour.reports import documents
 from enginetour.reports.forecast import limit_cpu, prospect_at
 from enginetour.reports.games import game_row
@@ -564,8 +565,7 @@ async def _failed(_: Request, error: Exception) -> Response:
 
 async def _invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    return _error(422, f"{first['loc'][-1]}: {first['msg']} (found {str(first['input'])[:80]!r})")
+    return _error(422, plain_error(error.errors()[:1], skip=1))  # without "query" or "path"
 
 
 async def _refused(_: Request, error: Exception) -> Response:

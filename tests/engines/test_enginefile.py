@@ -65,8 +65,8 @@ def test_command_and_args(tmp_path: Path) -> None:
     [
         ('optoins = { Hash = "1" }', "x.toml:4: unknown key 'optoins', did you mean 'options'?"),
         ("[quirks]\nline_delay = 5", "x.toml:5: unknown key 'quirks.line_delay', did you mean 'line_delay_ms'?"),
-        ("[quirks]\nline_delay_ms = -1", "x.toml:5: quirks.line_delay_ms: input should be greater"),
-        ("[quirks]\nwhitepov = 1", "x.toml:5: quirks.whitepov: input should be true or false (found 1)"),
+        ("[quirks]\nline_delay_ms = -1", "x.toml:5: quirks.line_delay_ms: must be at least"),
+        ("[quirks]\nwhitepov = 1", "x.toml:5: quirks.whitepov: must be true or false (found 1)"),
         ('limits = ["clock", "time"]', "x.toml:4: limits"),
         ("limits = []", "x.toml:4: limits"),
         ('[files]\n"../x.ini" = "y"', "x.toml:5: files"),

@@ -43,7 +43,7 @@ def test_goals_as_a_user_types_them() -> None:
     [
         ("best", "unknown goal 'best'"),
         ("to=3", "unknown goal 'to', did you mean 'top'?"),
-        ("error=-3", "error: Input should be greater than 0"),
+        ("error=-3", "error: must be greater than 0"),
         ("top=8", "top must be below the number of entrants (found 8 of 8)"),
         ("entrant=Z,error=8", "'Z' is not an entrant"),
         ("entrant=A", "a goal must have error or los"),

@@ -144,7 +144,7 @@ def test_usual_settings_and_own_ones() -> None:
     [
         ("entropie", "unknown format 'entropie', did you mean 'entropy'?"),
         ("entropy:modle=gor", "unknown setting 'modle', did you mean 'model'?"),
-        ("entropy:model=glicko", "model: Input should be 'gor'"),
+        ("entropy:model=glicko", "model: must be 'gor'"),
         ("entropy:model", "a setting must have the form key=value (found 'model')"),
         ("gor-drift:eps=0.0", "eps must be above 0"),
     ],

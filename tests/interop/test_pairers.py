@@ -260,7 +260,7 @@ def folder(tmp_path: Path) -> Path:
         (
             'UPDATE games SET relay_gap_us = \'{"median":"7","p99":1,"max":2}\' WHERE number = 1',
             "games 1",
-            "relay_gap_us.0: Input should be a valid int",
+            "relay_gap_us.1: must be a whole number",
         ),
         (
             "DELETE FROM rating_revisions",

@@ -54,5 +54,5 @@ def test_a_specification_that_cannot_be_read_back_is_never_written() -> None:
     from enginetour.store.engines import add_entrant
 
     spec = EngineSpec("A", cast("Any", (5,)), "uci")
-    with pytest.raises(ValueError, match=r"command\.0: input should be a valid string"):
+    with pytest.raises(ValueError, match=r"command\.1: must be text"):
         add_entrant(cast("Any", None), 1, Entrant("A"), spec, since=1, place=1)

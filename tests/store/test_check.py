@@ -156,7 +156,11 @@ def test_an_edition_of_an_older_computation(tmp_path: Path) -> None:
         ("UPDATE imports SET digests = zeroblob(48)", "imports", "5 imported games are stored twice"),
         ("UPDATE imports SET counts = x'0000'", "import files", "cannot be read"),
         ("UPDATE edition_lines SET rating = rating + 1 WHERE ordinal = 1", "edition 1 of all", "1 lines"),
-        ("UPDATE edition_lines SET remarks = '[5]' WHERE ordinal = 2", "edition 1 of all", "lines.1.remarks.0: Input"),
+        (
+            "UPDATE edition_lines SET remarks = '[5]' WHERE ordinal = 2",
+            "edition 1 of all",
+            "lines.2.remarks.1: must be text",
+        ),
         ("UPDATE lists SET definition = '{'", "edition 1 of all", "revision 1 cannot be read"),
         ("UPDATE tournaments SET config = '[]' WHERE name = 'trial'", "tournament trial", "cannot be read"),
     ],
@@ -294,14 +298,14 @@ def test_a_path_that_is_not_utf_8_is_read_back() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("7", "not a JSON object (found 7)"),
+        ("7", "must be a JSON object (found 7)"),
         (
             '{"name": "A", "command": ["a"], "protocol": "uci", "limits": [], "quirks": []}',
-            "quirks: not a JSON object (found [])",
+            "quirks: must be a JSON object (found [])",
         ),
         (
             '{"name": "A", "command": ["a"], "protocol": "uci", "limits": [], "ponder": 1}',
-            "ponder: input should be true or false (found 1)",
+            "ponder: must be true or false (found 1)",
         ),
         ("[" * 50_000, "it is not JSON (nested too deeply; found '[[[[[[[[[[[[...[[[[[[[[[[[[[')"),
     ],

@@ -35,7 +35,7 @@ def test_comes_back_from_json() -> None:
         ({"time_classes": ("blits",)}, "time_classes: unknown time class 'blits', did you mean 'blitz'"),
         ({"prior": "gaussian=0"}, "is not a valid prior; use auto, none, gaussian=SD"),
         ({"prior": "flat"}, "'flat'"),
-        ({"scale": -400.0}, "scale: Input should be greater than 0 (found -400.0)"),
+        ({"scale": -400.0}, "scale: must be greater than 0 (found -400.0)"),
         (
             {"since": date(2026, 2, 1), "until": date(2026, 1, 1)},
             "the date of until (2026-01-01) is before the date of since (2026-02-01)",
@@ -43,7 +43,7 @@ def test_comes_back_from_json() -> None:
         ({"anchors": {"A": 1.0}, "average": 0.0}, "average cannot be combined with anchors"),
         ({"system": "elo", "model": "davidson"}, "model is only valid for the rating system ml (found elo)"),
         ({"system": "elo", "settings": {"kay": 2}}, "unknown setting 'kay' of elo"),
-        ({"system": "elo", "settings": {"k": -2}}, "k: Input should be greater than 0"),
+        ({"system": "elo", "settings": {"k": -2}}, "k: must be greater than 0"),
         ({"system": "gor", "settings": {"variant": "egf"}}, "unknown setting 'variant' of gor"),
         ({"settings": {"k": 20}}, "settings are only valid for incremental rating systems"),
         ({"aliases": {"A": "B", "B": "C"}}, "'B', which is also an alias"),

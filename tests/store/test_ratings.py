@@ -208,7 +208,7 @@ def section(folder: Path, words: str) -> RatingsSection:
         ('[ratings.elo]\nmode = "batch"\nk_policy = "FIDE"', 9, "ratings.elo.k_policy"),
         ('[ratings.elo]\nk = "24"', 8, "ratings.elo.k"),
         ('[ratings.gor]\nvariant = "egf"', 8, "ratings.gor.variant"),
-        ("[ratings.gor]\nstart_value = 50", 8, "greater than or equal to 100"),
+        ("[ratings.gor]\nstart_value = 50", 8, "must be between 100"),
         ("[ratings.gor]\neps = 0.01", 7, "eps and integer_steps are settings of the system egf"),
         ("[ratings.egf2021]\nstart_value = 3300", 8, "less than 3300"),
         ("[ratings.glicko]\nk = 3", 7, "unknown key 'ratings.glicko'"),

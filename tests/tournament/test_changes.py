@@ -253,7 +253,7 @@ def test_slots_are_refused_before_anything_changes() -> None:
     """An invalid or too high number of slots changes nothing; a forced one and a lower one are accepted."""
     steer, told = helm()
     for wish in (0, 1025, "3", None, True, 2.0):
-        with pytest.raises(UsageRefused, match="slots: slots: input should be"):
+        with pytest.raises(UsageRefused, match="slots: slots: must be"):
             asked(steer, {"do": "slots", "slots": wish})
     assert said(asked(steer, {"do": "slots", "slots": 5})) == "too many"
     assert (steer.scheduler.slots, told) == (2, [])

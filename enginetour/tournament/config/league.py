@@ -17,8 +17,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from enginetour.engines.registry import Registry
 from enginetour.formats.base import options_model
 from enginetour.formats.league import Entry, Rules
-from enginetour.interop.toml import known_keys, place_of_key, validation_error
+from enginetour.interop.toml import place_of_key, validation_error
 from enginetour.model.errors import InputRefused, did_you_mean, suggest
+from enginetour.model.validation import known_keys
 from enginetour.ratings.grades import Scale
 from enginetour.store.address import stage_name
 from enginetour.store.seasons import Kind

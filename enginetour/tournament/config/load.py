@@ -11,10 +11,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model
-from enginetour.interop.toml import known_keys, line_of_key, place_of_key, read_toml, validation_error
+from enginetour.interop.toml import line_of_key, place_of_key, read_toml, validation_error
 from enginetour.model.errors import InputRefused, LeagueFound, did_you_mean, suggest
 from enginetour.model.plugins import Registry, UnknownName, plugins_used
 from enginetour.model.renamed import RenamedKey, rename_keys, system_name
+from enginetour.model.validation import known_keys
 from enginetour.openings.choice import READERS
 from enginetour.ratings import grades
 from enginetour.tournament.config.sections import (

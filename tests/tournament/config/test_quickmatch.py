@@ -287,7 +287,7 @@ def test_a_match_is_played_kept_and_played_again(tmp_path: Path) -> None:
         (("--error", "0"), "must be between 0.1 and 1000"),
         (("--option", "wren1.Hsh=3"), "engine Wren 1: unknown option 'Hsh'"),
         (("--sprt", "yes"), "must be a table such as elo0=0 elo1=5"),
-        (("--entrant", "wren1.nonsense=2"), "unknown key 'entrants.0.nonsense'"),
+        (("--entrant", "wren1.nonsense=2"), "unknown key 'entrants.1.nonsense'"),
         (("--no-such-thing", "1"), "unknown option --no-such-thing"),
     ],
 )

@@ -64,7 +64,7 @@ def test_read(tmp_path: Path) -> None:
         ('webhook = "https://"', "http"),
         ('webhook = "http://x.org:99999/"', "http"),
         ('webhook = "http://x.org/a b"', "http"),
-        ('command = "rm -r x"', "input should be a list"),
+        ('command = "rm -r x"', "must be a list"),
         ('command = [""]', "notify"),
         ('on = ["finish"]', "finished"),
         ('hook = "http://x.org"', "hook"),
