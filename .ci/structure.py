@@ -91,7 +91,6 @@ SINGLE = {
     "enginetour.tournament.leagueplan": "simulations of a league in processes",
     "enginetour.web.api": "the HTTP interface, loaded at its first request",
     "enginetour.web.app": "the routes",
-    "enginetour.web.server": "socket, limits and guard",
 }
 
 

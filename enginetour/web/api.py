@@ -45,6 +45,7 @@ from enginetour.web import API_PREFIX, schemas
 from enginetour.web.hub import TournamentHub
 from enginetour.web.live import Listener
 from enginetour.web.pages import DatabaseReader, StandingsCache
+from enginetour.web.server import failure
 
 _JSON, _PGN, _EVENTS = "application/json", "application/x-chess-pgn; charset=utf-8", "text/event-stream"
 _Document = Mapping[str, object] | Sequence[object] | str
@@ -543,8 +544,7 @@ def _untagged(value: Mapping[str, object]) -> Response:
 
 
 def _error(status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
-    body = json_document({"error": " ".join(text.split())})
-    return Response(body, status, {"cache-control": "no-store", **(headers or {})}, _JSON)
+    return failure(text, status, headers, document=True)
 
 
 async def _check_parameters(request: Request) -> None:

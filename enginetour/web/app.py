@@ -23,7 +23,7 @@ from hashlib import sha256
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,6 +34,7 @@ from enginetour.web import API_PREFIX
 from enginetour.web.hub import TournamentHub
 from enginetour.web.live import UPDATE_INTERVAL_S, Listener
 from enginetour.web.pages import DatabaseReader
+from enginetour.web.server import failure
 
 # The only files that are served: bundled style sheets and scripts, and the pieces of python-chess.
 
@@ -172,10 +173,10 @@ class _Site:
         return entry
 
     def stream(self, listeners: set[Listener], enter: Callable[[Listener], None]) -> Response:
-        """Return the events of one listener, or status 503 if too many pages are open."""
+        """Return the events of one listener. Raise status 503 if too many pages are open."""
         streams = len(self.hub.listeners) + sum(len(live.listeners) for live in self.hub.tournaments.values())
         if streams >= MAX_STREAMS or self.hub.closing:
-            return PlainTextResponse("too many open pages\n", 503, {"retry-after": "10"})
+            raise HTTPException(503, "too many open pages", {"retry-after": "10"})
         return _EventStream(enter, listeners.discard)
 
     async def index(self, request: Request) -> Response:
@@ -229,11 +230,12 @@ async def _no_icon(_: Request) -> Response:
 
 
 async def _not_here(_: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 404
-    return PlainTextResponse("page not found\n" if status == 404 else "request not supported\n", status)
+    assert isinstance(error, HTTPException)
+    texts = {404: "page not found", 405: "request not supported"}
+    return failure(texts.get(error.status_code, error.detail), error.status_code, error.headers, document=False)
 
 
 async def _refused(_: Request, error: Exception) -> Response:
     """Return one line about a problem of the database."""
     what = error.what if isinstance(error, TourError) else "temporarily unavailable"
-    return PlainTextResponse(f"{what}\n", 503, {"retry-after": "5"})
+    return failure(what, 503, {"retry-after": "5"}, document=False)

@@ -13,18 +13,20 @@ import hmac
 import ipaddress
 import re
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from types import FrameType
 from urllib.parse import parse_qsl, urlencode
 
 import uvicorn
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from enginetour.model.errors import UsageRefused
+from enginetour.reports.sheet import json_text
+from enginetour.web import API_PREFIX
 from enginetour.web.hub import TournamentHub
 
 # Access checks and security headers (reliability spec 5).
@@ -56,8 +58,16 @@ class _RequestRefused(Exception):
         super().__init__(text)
         self.status, self.headers = status, {name.replace("_", "-"): value for name, value in headers.items()}
 
-    def answer(self) -> PlainTextResponse:
-        return PlainTextResponse(f"{self}\n", self.status, {"cache-control": "no-store", **self.headers})
+    def answer(self, scope: Scope) -> Response:
+        return failure(str(self), self.status, self.headers, document=scope["path"].startswith(f"{API_PREFIX}/"))
+
+
+def failure(text: str, status: int, headers: Mapping[str, str] | None = None, *, document: bool) -> Response:
+    """Return an answer of one line: a JSON document for programs, otherwise plain text."""
+    headers = {"cache-control": "no-store", **(headers or {})}
+    if document:
+        return Response(f"{json_text({'error': ' '.join(text.split())})}\n", status, headers, "application/json")
+    return PlainTextResponse(f"{text}\n", status, headers)
 
 
 class RequestGuard:
@@ -93,12 +103,12 @@ class RequestGuard:
             self._check(scope)
             await self._app(scope, receive, guarded)
         except _RequestRefused as refused:
-            await refused.answer()(scope, receive, guarded)
+            await refused.answer(scope)(scope, receive, guarded)
         except Exception as error:
             self._failed(error)
             if not begun:
                 text = "internal error: see the output of enginetour serve"
-                answer = _RequestRefused(HTTPStatus.INTERNAL_SERVER_ERROR, text).answer()
+                answer = _RequestRefused(HTTPStatus.INTERNAL_SERVER_ERROR, text).answer(scope)
                 await answer(scope, receive, guarded)
 
     def _check(self, scope: Scope) -> None:

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from enginetour.cli.main import COMMANDS
 from enginetour.store.tournaments import Store, tournament_entries
-from enginetour.web import app, hub, server
+from enginetour.web import API_PREFIX, app, hub, server
 from enginetour.web.hub import TournamentHub
 from enginetour.web.pages import DatabaseReader, ReportPages
 from enginetour.web.server import CONTENT_SECURITY_POLICY, SECURITY_HEADERS, RequestGuard
@@ -76,6 +76,25 @@ def test_pages_are_only_read(method: str) -> None:
     """Methods other than GET and HEAD are answered with 405."""
     answer = ask(guard(), "/", method)
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_a_program_gets_every_failure_as_a_document() -> None:
+    """Below the path of the interface, the guard answers with JSON, as the interface does."""
+    app = guard(token=TOKEN)
+    path = f"{API_PREFIX}/tournaments"
+    answers = [
+        ask(app, path, "POST", content_type="text/plain"),
+        ask(app, path, host="evil.example"),
+        ask(app, path, origin="http://evil.example"),
+        ask(app, path),
+        ask(app, f"{path}?token=wrong"),
+    ]
+    assert [answer.status for answer in answers] == [405, 403, 403, 401, 401]
+    assert answers[0].headers["allow"] == "GET, HEAD"
+    for answer in answers:
+        assert answer.headers["content-type"] == "application/json"
+        assert json.loads(answer.body)["error"]
+    assert ask(app, "/", "POST").headers["content-type"].startswith("text/plain")
 
 
 FOREIGN = ("evil.example", "evil.example:8390", "localhost.evil.example", "127.0.0.1.evil.example", "a@localhost", "")
