@@ -38,9 +38,9 @@ from enginetour.model.errors import (
     TourError,
     UsageRefused,
     match_name,
-    suggest,
+    usage_errors,
 )
-from enginetour.model.game import Pairing, Termination
+from enginetour.model.game import Pairing
 from enginetour.reports.documents import whole_game
 from enginetour.reports.games import game_row
 from enginetour.reports.sheet import Column, Sheet, json_text, safe_text
@@ -129,10 +129,11 @@ def games(
             from enginetour.tournament.rating import entrant_named
 
             engine = entrant_named(log, engine)
-        endings_known = ["adjudication", *map(str, Termination)]
-        if termination is not None and termination not in endings_known:
-            what = f"{termination!r} is not a valid ending{suggest(termination, endings_known)}"
-            raise UsageRefused(what, place="--termination")
+        if termination is not None:
+            from enginetour.store.games import termination_named
+
+            with usage_errors("--termination"):
+                termination_named(termination)
         lines = log.games(engine=engine, termination=termination, incidents=incidents)
         if not lines:
             click.echo("no games found", err=True)

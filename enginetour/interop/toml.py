@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour.interop.files import read_whole, split_flag
 from enginetour.model.errors import InputRefused
-from enginetour.model.validation import KeyPath, Meant, first_error
+from enginetour.model.validation import KeyPath, Meant, dotted, first_error, short_repr
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -66,13 +66,23 @@ def read_toml(path: Path, what: str, *, step: str = "", named: bool = False) -> 
     except OSError as error:
         raise InputRefused(f"cannot be read: {error.strerror or error}", place=str(path)) from None
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"at line (\d+)", str(error))
-        line = int(found[1]) if found else text.count("\n") + 1
-        raise InputRefused(f"not valid TOML: {error}", place=f"{path}:{line}") from None
+        raise _syntax_error(str(error), path, text) from None
     except RecursionError:
         raise InputRefused("not valid TOML: nested too deeply", place=str(path)) from None
     except ValueError:  # Python does not convert numbers of more than 4,300 digits
         raise InputRefused("not valid TOML: a number has more than 4300 digits", place=str(path)) from None
+
+
+def _syntax_error(error: str, path: Path, text: str) -> InputRefused:
+    found = re.search(r" \(at line (\d+), (column \d+)\)$", error)
+    line = int(found[1]) if found else text.count("\n") + 1
+    what = (
+        f"{error[: found.start()]} in {found[2]}" if found else error.replace("(at end of", "at the end of").rstrip(")")
+    )
+    if error.startswith(("Cannot ", "Duplicate ")) and (twice := _Scan(text).twice):
+        keys, first, line = twice
+        what = f"{dotted(keys)} is written twice, first in line {first}. Hint: remove one of the two"
+    return InputRefused(f"not valid TOML: {what}", place=f"{path}:{line}")
 
 
 def _check_values(value: object, path: Path, text: str, keys: KeyPath = ()) -> None:
@@ -83,8 +93,9 @@ def _check_values(value: object, path: Path, text: str, keys: KeyPath = ()) -> N
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             _check_values(inner, path, text, (*keys, key))
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        what = "a whole number has more than 64 bits"
-        raise InputRefused(what, place=place_of_key(path, text, keys), step="write it in quotes")
+        what = f"{dotted(keys)}: must be between {-(2**63)} and {2**63 - 1} (found {short_repr(value)})"
+        step = "write it in quotes" if "options" in keys else ""
+        raise InputRefused(what, place=place_of_key(path, text, keys), step=step)
 
 
 def place_of_key(path: Path, text: str, keys: Iterable[str | int]) -> str:
@@ -129,7 +140,10 @@ def _lines(text: str) -> dict[KeyPath, int]:
 
 
 class _Scan:
-    """Scan valid TOML once; `lines` maps every path of keys to its first line."""
+    """Scan valid TOML once; `lines` maps every path of keys to its first line.
+
+    `twice` is the first key that is written twice, which is not valid TOML, with both lines; None without one.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -137,16 +151,22 @@ class _Scan:
         self.counted = (0, 1)  # (offset, line) of the last position, so that lines are counted once
         self.lines: dict[KeyPath, int] = {}
         self.items: dict[KeyPath, int] = {}  # arrays of tables: number of tables so far
+        self.twice: tuple[KeyPath, int, int] | None = None
+        self._values: set[KeyPath] = set()  # keys with a value
+        self._tables: set[KeyPath] = set()  # keys with a header, or with inner keys outside of a header
         table: KeyPath = ()
         while self._skip():
             before = self.at
             if self._take("[["):
                 table = self._resolve(self._keys(()))
+                self._once(table, table in self._tables)
                 self.items[table] = self.items.get(table, -1) + 1
                 table = self._note((*table, self.items[table]))
                 self._take("]]")
             elif self._take("["):
-                table = self._note(self._resolve(self._keys(())))
+                table = self._resolve(self._keys(()))
+                self._once(table, table in self._tables or table in self.items)
+                self._tables.add(self._note(table))
                 self._take("]")
             else:
                 self._pair(table)
@@ -172,6 +192,14 @@ class _Scan:
         for length in range(1, len(path) + 1):
             self.lines.setdefault(path[:length], line)
         return path
+
+    def _once(self, path: KeyPath, known: bool, outer: int = 0) -> None:  # noqa: FBT001
+        """Keep the path if it is `known`, or if a part of it longer than `outer` has a value already."""
+        values = (path[:length] for length in range(outer + 1, len(path) + 1))
+        found = next((part for part in values if part in self._values), path if known else None)
+        if found is not None and self.twice is None:
+            line = self.counted[1] + self.text.count("\n", self.counted[0], self.at)
+            self.twice = found, self.lines[found], line
 
     def _resolve(self, path: KeyPath) -> KeyPath:
         """Return the keys of a header with the number of the newest table after each array of tables."""
@@ -201,7 +229,9 @@ class _Scan:
         self._skip()
         path = self._keys(under)
         if path != under:
-            self._note(path)
+            self._once(path, path in self._tables, len(under))
+            self._tables.update(path[:length] for length in range(len(under) + 1, len(path)))
+            self._values.add(self._note(path))
         if self._take("="):
             self._skip()
             self._value(path)

@@ -85,7 +85,7 @@ def first_error(
     """
     first = _main_error(errors)
     keys, found = _alternatives(errors, first, under, written)
-    name = ".".join(str(key + 1 if isinstance(key, int) else key) for key in keys)
+    name = dotted(keys)
     more = f" (and {len(errors) - len(found)} more)" if len(errors) > len(found) else ""
     own = keys[len(under) :]
     if first["type"] == "extra_forbidden":
@@ -99,9 +99,15 @@ def first_error(
         of = f" of {', '.join(known)}" if 0 < len(known) <= _FEW_KEYS else ""
         return keys, f"{before}{_MUST}{table}{of} (found {short_repr(value)}){more}"
     text = _range_of(found, model, own) or _describe(found)
-    told = found[0]["type"] == "value_error" and _mentions(text, short_repr(value))
+    parts = value if isinstance(value, list | tuple) else ()
+    told = found[0]["type"] == "value_error" and any(_mentions(text, short_repr(one)) for one in (value, *parts))
     there = "" if told or isinstance(value, dict) else f" (found {short_repr(value)})"
     return keys, f"{before}{text}{there}{more}"
+
+
+def dotted(keys: KeyPath) -> str:
+    """Return keys as text, for messages; list items count from 1."""
+    return ".".join(str(key + 1 if isinstance(key, int) else key) for key in keys)
 
 
 def _paths(given: object, under: KeyPath) -> Iterator[KeyPath]:
@@ -191,11 +197,11 @@ def _mentions(text: str, found: str) -> bool:
 
 
 def short_repr(value: object) -> str:
-    """Return the Python notation of a value, at most 60 characters, but true and false as in TOML."""
+    """Return the Python notation of a value, at most 60 characters, but true, false and lists as in TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     try:
-        found = repr(value)
+        found = repr(list(value) if isinstance(value, tuple) else value)
     except ValueError:  # Python does not convert numbers of more than 4,300 digits
         return "a number of more than 4300 digits"
     return found if len(found) <= 60 else f"{found[:57]}..."

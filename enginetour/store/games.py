@@ -107,6 +107,14 @@ def _columns_of(row: type[Row]) -> list[ColumnElement[Any]]:
     return [_MADE[name] if name in _MADE else GAMES.c[name] for name in row.model_fields]
 
 
+def termination_named(word: str) -> str:
+    """Return a termination, or adjudication for all its kinds. Raise ValueError, with all of them, for another word."""
+    known = ["adjudication", *map(str, Termination)]
+    if word not in known:
+        raise ValueError(f"must be one of {', '.join(known)} (found {word!r})")
+    return word
+
+
 @dataclass(frozen=True, slots=True)
 class StoredGame:
     """A whole game with its number. `voided` is true if it was annulled later."""

@@ -19,7 +19,7 @@ from zlib import crc32
 from fastapi import Depends, FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -37,6 +37,7 @@ from enginetour.reports.ratinglist import list_json
 from enginetour.reports.sheet import Sheet, iso_timestamp, json_text
 from enginetour.store.definition import revisions_of
 from enginetour.store.editions import read_edition
+from enginetour.store.games import termination_named
 from enginetour.store.log import TournamentLog
 from enginetour.store.tables import TournamentEntry
 from enginetour.store.tournaments import Store, database_position, tournament_position
@@ -71,7 +72,8 @@ _Edition = Annotated[int, Path(ge=1, le=_MOST_NUMBER, description="number of the
 _Engine = Annotated[str | None, Query(max_length=200, description="only games of this entrant")]
 _Opponent = Annotated[str | None, Query(max_length=200, description="only games that this entrant played too")]
 _Ending = Annotated[
-    str | None, Query(max_length=40, description="only games with this termination: time, mate, adjudication, ...")
+    Annotated[str, AfterValidator(termination_named)] | None,
+    Query(description="only games with this termination: time, mate, adjudication, ..."),
 ]
 _Result = Annotated[Outcome | None, Query(description="only games with this result")]
 _OnlyIncidents = Annotated[bool, Query(description="only games with incidents")]

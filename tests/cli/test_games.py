@@ -198,6 +198,9 @@ def test_refusals(tmp_path: Path) -> None:
     tour(tmp_path, "run", str(path))
     assert "needs the NUMBER" in tour(tmp_path, "games", "--replay", expect=2).stderr
     assert "need --replay" in tour(tmp_path, "games", "1", "--times", "3", expect=2).stderr
+    said = tour(tmp_path, "games", "--termination", "tme", expect=2).stderr
+    assert "--termination: must be one of adjudication, mate, stalemate, " in said
+    assert "(found 'tme')" in said
     for words in (("--endings",), ("--engine", "wren1"), ("--termination", "time"), ("--replay", "--incidents")):
         assert "apply only to the list of games" in tour(tmp_path, "games", "1", *words, expect=2).stderr
     said = tour(tmp_path, "games", "1", "--replay", "--engine", "wren1", expect=2).stderr

@@ -33,7 +33,7 @@ class _Settings(BaseModel):
     @classmethod
     def _known(cls, names: list[str]) -> list[str]:
         if "Z" in names:
-            raise ValueError("Z is not an engine")
+            raise ValueError("'Z' is not an engine")
         return names
 
 
@@ -54,7 +54,8 @@ class _Settings(BaseModel):
         ({"names": []}, "names: must have at least 1 item (found [])"),
         ({"names": ["A", 5]}, "names.2: must be text (found 5)"),
         ({"names": "A"}, "names: must be a list: [\"...\"] (found 'A')"),
-        ({"names": ["Z"]}, "names: Z is not an engine (found ['Z'])"),
+        ({"names": ["Z"]}, "names: 'Z' is not an engine"),
+        ({"names": ("A", "A", "A")}, "names: must have at most 2 items (found ['A', 'A', 'A'])"),
         ({"quick": "maybe"}, "quick: must be true or false (found 'maybe')"),
         ({"inner": [{}, {"nodes": 0}]}, "inner.2.nodes: must be between 1 and 9 (found 0)"),
         ({"inner": [{"node": 0}]}, "unknown key 'inner.1.node', did you mean 'nodes'?"),
