@@ -76,9 +76,7 @@ def read_toml(path: Path, what: str, *, step: str = "", named: bool = False) -> 
 def _syntax_error(error: str, path: Path, text: str) -> InputRefused:
     found = re.search(r" \(at line (\d+), (column \d+)\)$", error)
     line = int(found[1]) if found else text.count("\n") + 1
-    what = (
-        f"{error[: found.start()]} in {found[2]}" if found else error.replace("(at end of", "at the end of").rstrip(")")
-    )
+    what = f"{error[: found.start()]} in {found[2]}" if found else error
     if error.startswith(("Cannot ", "Duplicate ")) and (twice := _Scan(text).twice):
         keys, first, line = twice
         what = f"{dotted(keys)} is written twice, first in line {first}. Hint: remove one of the two"

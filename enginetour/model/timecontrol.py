@@ -16,8 +16,10 @@ from functools import lru_cache
 
 # One day per stage: a longer stage is a mistake.
 LONGEST_STAGE_MS = 86_400_000
-_SECONDS = r"(?:\d{1,6}(?:\.\d{0,3})?|\.\d{1,3})"  # `.1` is valid, as in cutechess and fastchess
-_STAGE = re.compile(rf"(?:(\d{{1,4}})/)?({_SECONDS})(?:\+({_SECONDS}))?")
+# Engines search less than 256 plies (MAX_PLY of Stockfish is 246). Nodes have 15 digits, which is more than a day.
+_LARGEST = {"nodes": 10**15 - 1, "depth": 1000}
+_SECONDS = r"(?:[0-9]{1,6}(?:\.[0-9]{0,3})?|\.[0-9]{1,3})"  # `.1` is valid, as in cutechess and fastchess
+_STAGE = re.compile(rf"(?:([0-9]{{1,4}})/)?({_SECONDS})(?:\+({_SECONDS}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +200,8 @@ def _movetime(value: str, text: str) -> int:
 
 
 def _count(name: str, value: str, text: str) -> int:
-    if not re.fullmatch(r"\d{1,15}", value) or int(value) < 1:
-        raise ValueError(f"{name} must be a whole number above 0 (found {value!r} in {text!r})")
+    if not re.fullmatch(r"[0-9]{1,15}", value) or not 1 <= int(value) <= _LARGEST[name]:
+        raise ValueError(f"{name} must be a whole number from 1 to {_LARGEST[name]} (found {value!r} in {text!r})")
     return int(value)
 
 

@@ -37,7 +37,8 @@ def test_what_testers_write_is_read(text: str, control: TimeControl) -> None:
 
 @pytest.mark.parametrize(
     "text", ["", "0", "0+0", "40/", "x", "-1", "1+-1", "0/10", "movetime=0", "movetime=1,5+1", "1,2", "depth=1.5",
-             "nodes=0", "mate=3", "1e3", "depth=1,depth=2", "nodes=" + "9" * 16, "999999", ".", "1+.", "movetime=.",
+             "nodes=0", "mate=3", "1e3", "depth=1,depth=2", "nodes=" + "9" * 16, "depth=1001", "１0+1",
+             "depth=４", "depth=99999999999999", "999999", ".", "1+.", "movetime=.",
              "hourglass=1+1", "hourglass=40/60", "hourglass=0", "hourglass=1,5", "hourglass=1,movetime=1", "*"],
 )  # fmt: skip
 def test_what_is_no_control_is_refused(text: str) -> None:
