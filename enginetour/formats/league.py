@@ -149,6 +149,9 @@ class SeasonResult:
     left: Mapping[str, str] = field(default_factory=dict)
 
 
+_MORE_ENGINES = "add entrants or reduce sizes"
+
+
 def first_season(rules: Rules, ranked: Sequence[str], *, qualifier: bool = False) -> Season:
     """Return the first season from a list of engines, best first; raise ValueError if there are too few.
 
@@ -156,9 +159,7 @@ def first_season(rules: Rules, ranked: Sequence[str], *, qualifier: bool = False
     """
     wanted = sum(rules.sizes)
     if len(ranked) < wanted:
-        raise ValueError(
-            f"the divisions need {wanted} engines (found {len(ranked)}). Hint: add entrants or reduce sizes"
-        )
+        raise ValueError(f"the divisions need {wanted} engines (found {len(ranked)}). Hint: {_MORE_ENGINES}")
     if qualifier:
         return Season(((),) * len(rules.sizes), rules.sizes, qualifier=tuple(ranked))
     rest, divisions = list(ranked), list[list[str]]()
@@ -219,6 +220,7 @@ def next_season(
     before: Rules | None = None,
     versions: Mapping[str, str] = {},
     ratings: Mapping[str, float] = {},
+    barred: Mapping[str, str] = {},
 ) -> Season:
     """Return the season after a settled season.
 
@@ -230,6 +232,7 @@ def next_season(
         before: the rules of the season that has ended, which decide who moves up and down. Default: `rules`.
         versions: new engines that take the places of their predecessors, and those predecessors.
         ratings: prior ratings, for new engines that enter by rating.
+        barred: engines of the file that do not come back, with the reasons.
 
     Raises:
         ValueError: The divisions have another order, there are too few engines, or ratings are missing.
@@ -240,10 +243,13 @@ def next_season(
             what = f"{name} was division {place + 1} and is now division {rules.names.index(name) + 1}"
             raise ValueError(f"{what}. Hint: restore the order of the divisions")
     known = _known(season, result)
-    engines = [name for name in engines if name not in result.left]
+    barred = {name: why for name, why in barred.items() if name not in result.left}
+    engines = [name for name in engines if name not in result.left and name not in barred]
     present = {*season.waiting, *(name for table in result.tables for name in table)}  # a place can be inherited
     heirs = {old: new for new, old in versions.items() if old in present and new in engines and new not in known}
-    return _Succession(rules, before, season, result, engines, heirs, ratings).season()
+    succession = _Succession(rules, before, season, result, engines, heirs, ratings)
+    succession.refuse_few(barred)
+    return succession.season()
 
 
 def _known(season: Season, result: SeasonResult) -> set[str]:
@@ -310,12 +316,21 @@ class _Succession:
                 why = left.get(name, "it is not an entrant of the league any more")
                 self.moves[name] = Move(name, "leaves", title, "", why)
 
+    def refuse_few(self, barred: Mapping[str, str]) -> None:
+        """Raise ValueError if there are too few engines; name those that left, and those that do not come back."""
+        found, wanted = sum(map(len, self.tables)) + len(self.queue), sum(self.rules.sizes)
+        if found >= wanted:
+            return
+        moves = [move for move in self.moves.values() if move.kind == "leaves"]
+        left = [f"{move.engine} left {move.source or 'the engines that wait'} ({move.why})" for move in moves]
+        left += [f"{name} {why}" for name, why in barred.items()]
+        what = f"the divisions need {wanted} engines (found {found})"
+        step = "add entrants, such as new versions with other names, or reduce sizes"
+        raise ValueError(f"{what}: {', '.join(left)}. Hint: {step}" if left else f"{what}. Hint: {_MORE_ENGINES}")
+
     def season(self) -> Season:
         """Return the new season."""
         rules, tables = self.rules, self.tables
-        if (found := sum(map(len, tables)) + len(self.queue)) < sum(rules.sizes):
-            what = f"the divisions need {sum(rules.sizes)} engines (found {found})"
-            raise ValueError(f"{what}. Hint: add entrants or reduce sizes")
         staying = [list(table) for table in tables]
         arriving = [list[str]() for _ in tables]  # from above, or by rating
         rising = [list[str]() for _ in tables]  # from below

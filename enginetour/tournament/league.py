@@ -195,7 +195,8 @@ def _next(league: League, book: SeasonBook) -> Season:
     playing = {name for table in result.tables for name in table} | set(book.season.waiting)
     engines = [name for name in league.entrants if name in playing or name not in league.reserves]
     known, suspended = _used(book.store, league.name)
-    gone = suspended | known.intersection(league.versions.values())  # they do not come back under their names
+    barred = dict.fromkeys(suspended, "left the league in an earlier season")
+    barred |= {old: f"was replaced by {new}" for new, old in league.versions.items() if old in known}
     for name, old in league.versions.items():
         if not known.intersection((name, old)):
             place = league.at("entrants", league.entrants[name][1], "replaces")
@@ -206,10 +207,11 @@ def _next(league: League, book: SeasonBook) -> Season:
             league.section.rules(),
             book.season,
             result,
-            [name for name in engines if name in playing or name not in gone],
+            engines,
             before=book.rules,
             versions=league.versions,
             ratings=league.ratings,
+            barred={name: why for name, why in barred.items() if name in engines and name not in playing},
         )
     except ValueError as error:
         raise InputRefused(str(error), place=league.at("league", "divisions")) from None

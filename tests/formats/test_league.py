@@ -358,3 +358,17 @@ def test_faults() -> None:
         next_season(rules, season, result, [*"abcd", "n"], ratings={"n": 2000.0, "c": 1.0})
     with pytest.raises(ValueError, match=r"A was division 1 and is now division 2. Hint: restore the order"):
         next_season(Rules(("B", "A"), (2, 2), (0,), (0,)), season, result, [*"abcd"], before=rules)
+
+
+def test_too_few_engines_name_those_that_left() -> None:
+    """If engines are missing for a season, those that left are named with their divisions and the reasons."""
+    rules = Rules(("A", "B"), (2, 2), (0,), (0,), entries=0)
+    season = first_season(rules, [*"abcde"])
+    result = SeasonResult((("a",), ("c", "d")), {}, {"b": "3 crashes"})
+    with pytest.raises(ValueError, match="left") as error:
+        next_season(rules, season, result, [*"abdz"], barred={"z": "left the league in an earlier season"})
+    assert str(error.value) == (
+        "the divisions need 4 engines (found 2): b left A (3 crashes), c left B (it is not an entrant of the league "
+        "any more), e left the engines that wait (it is not an entrant of the league any more), z left the league in "
+        "an earlier season. Hint: add entrants, such as new versions with other names, or reduce sizes"
+    )

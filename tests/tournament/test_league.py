@@ -551,6 +551,25 @@ def test_a_version_of_an_unknown_engine(tmp_path: Path) -> None:
         assert "league.toml:" in done.stderr
 
 
+def test_too_few_engines_for_the_next_season(tmp_path: Path) -> None:
+    """`check` and `season next` name the engines that left, also in earlier seasons, and the line of the file."""
+    path = league(tmp_path, "promote = 0", names=NAMES)
+    (tmp_path / "suite.epd").write_text(BOOK.partition("\n")[0])  # all games are draws
+    tour(tmp_path, "run", "league.toml", "--max-games", "1", expect=8)
+    tour(tmp_path, "withdraw", "Ada", "-t", "Mini S1 Premier", "--why", "it stalls")
+    tour(tmp_path, "run", "league.toml")
+    tour(tmp_path, "season", "next", "league.toml")
+    tour(tmp_path, "run", "league.toml")
+    text = path.read_text().replace('"Bea"', '"Ben"').replace(scripted("Eve", "uci"), "")
+    path.write_text(text.replace(scripted("Gus", "uci"), "").replace(scripted("Hal", "cecp"), 'replaces = "Bea"\n'))
+    for words in (("check", path.name), ("season", "next", path.name)):
+        told = tour(tmp_path, *words, expect=3).stderr
+        assert told.startswith("enginetour: league.toml:5: the divisions need 6 engines (found 4): ")
+        assert "Eve left First (it is not an entrant of the league any more)" in told
+        assert "Gus left Fi" in told
+        assert "Ada left the league in an earlier season" in told
+
+
 def test_requests_without_a_name_are_for_all_tournaments_of_a_season(tmp_path: Path) -> None:
     """`pause`, `status`, `unpause` and `finish` are for all tournaments of a league that are running."""
     many = DIVISIONS.replace('"roundrobin" }', '"roundrobin", cycles = 500 }').replace("cycles = 2", "cycles = 500")
