@@ -38,6 +38,26 @@ _NOTICE_S = 2.0  # seconds; if a run does not listen for this time, a message re
 PATIENCE_S = 120.0
 
 
+class _Wait:
+    """A wait for a run, with a message if it is long."""
+
+    def __init__(self) -> None:
+        self._begin, self._noticed, self.has_begun = time.monotonic(), False, False
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the command waits no longer."""
+        return time.monotonic() - self._begin >= PATIENCE_S
+
+    def sleep(self, whom: str) -> None:
+        """Sleep until the next try."""
+        if time.monotonic() - self._begin >= _NOTICE_S and not self._noticed:
+            self._noticed = True
+            echo(f"waiting for {whom}", err=True)
+        self.has_begun = True
+        time.sleep(0.1)
+
+
 @contextmanager
 def _ask_run(
     database: Address, log: TournamentLog, request: dict[str, Any]
@@ -53,8 +73,8 @@ def _ask_run(
     from enginetour.tournament.requests import parsed
 
     asked, slug = parsed(request).model_dump(mode="json"), slug_of(log.name)
-    lock = lock_of(database, slug)
-    begun, noticed = time.monotonic(), False
+    lock = lock_of(database, log.name)
+    wait = _Wait()
     while True:
         answer = None
         with suppress(ConnectionClosed):  # the run ended before it answered
@@ -65,13 +85,9 @@ def _ask_run(
             lock.acquire()
             break
         except StoreRefused:
-            waited = time.monotonic() - begun
-            if waited >= PATIENCE_S:
+            if wait.is_over:
                 raise
-            if waited >= _NOTICE_S and not noticed:
-                noticed = True
-                echo(f"waiting for the run of {log.title}, which is starting or ending", err=True)
-        time.sleep(0.1)
+        wait.sleep(f"the run of {log.title}, which is starting or ending")
     try:
         yield answer, lock
     finally:
@@ -291,7 +307,7 @@ def _probed(engine: str, name: str | None, log: TournamentLog, workspace: Path, 
 # Commands that control a running tournament.
 
 
-_TOGETHER = ("pause", "unpause", "finish")  # requests that are for all running tournaments of a league
+_FOR_EACH = ("pause", "unpause", "finish")  # requests that are sent to all running tournaments of a league
 
 
 def _control(command: Callable[..., dict[str, Any]]) -> Any:
@@ -302,18 +318,32 @@ def _control(command: Callable[..., dict[str, Any]]) -> Any:
 
     @wraps(command)
     def send(chosen: TournamentChoice, **given: Any) -> int:
+        from enginetour.store.seasons import running_league
         from enginetour.tournament.requests import parsed
 
         request = parsed(command(**given)).model_dump(mode="json")
         quiet = output_form() == "json"
-        together = request["do"] in _TOGETHER
-        if answers := chosen.ask_running(request, together=together, quiet=quiet):
-            return _print_answer(_combined([(named.name or "", answer) for answer, named in answers]))
-        with chosen.open(lasting=True, quiet=quiet) as log, _ask_run(chosen.database, log, request) as (answer, _):
-            if answer is None:
+        once = request["do"] not in _FOR_EACH
+        wait = _Wait()
+        while not (answers := chosen.ask_running(request, once=once, quiet=quiet)):
+            with open_store(chosen.db, lasting=True) as store:
+                log = chosen.log(store, quiet=quiet or wait.has_begun)
+                with _ask_run(chosen.database, log, request) as (answer, _):
+                    if answer is not None:
+                        return _print_answer(answer)
+                league = running_league(store, log.name)
+            if not league or chosen.name is not None:
                 option = " --concurrency N" if request["do"] == "slots" else ""
-                raise UsageRefused(f"{log.title} is not running", step=f"start it with enginetour run CONFIG{option}")
-        return _print_answer(answer)
+                step = (
+                    f"omit -t, because {league} is running"
+                    if league
+                    else f"start it with enginetour run CONFIG{option}"
+                )
+                raise UsageRefused(f"{log.title} is not running", step=step)
+            if wait.is_over:
+                raise StoreRefused(f"{league} has not started its next tournament", step="check it: enginetour status")
+            wait.sleep(f"{league}, which is starting its next tournament")
+        return _print_answer(_combined([(named.name or "", answer) for answer, named in answers]))
 
     return tournament_option(json_option(send))
 

@@ -167,27 +167,29 @@ class TournamentChoice:
         return log
 
     def ask_running(
-        self, request: Mapping[str, Any], *, together: bool = False, quiet: bool = False
+        self, request: Mapping[str, Any], *, once: bool = False, quiet: bool = False
     ) -> list[tuple[dict[str, Any], TournamentChoice]]:
         """Send a request to the tournament.
 
-        If `together` is true and the user named no tournament, also send it to the others of its season of a league.
-        Return the answers of those that are running, and the choice with the name of each. The sockets are next to the
-        database file, so the database modules are not loaded. Return no answer for a database on a server, and for a
-        choice with an edition. Print the names as `log` does.
+        If the user named no tournament, also send it to the others of its season of a league; if `once` is true, only
+        until one of them answers. Return the answers of those that are running, and the choice with the name of each.
+        The sockets are next to the database file, so the database modules are not loaded. Return no answer for a
+        database on a server, and for a choice with an edition. Print the names as `log` does.
         """
         database = self.database
         if self.edition is not None or not isinstance(database, Path):
             return []
         from enginetour.tournament.control import ConnectionClosed, ask, socket_path
 
-        found, names = [], newest_tournaments(database, of_season=together) if self.name is None else [(self.name, 0)]
+        found, names = [], newest_tournaments(database) if self.name is None else [(self.name, 0)]
         for name, edition in names:
             with suppress(ConnectionClosed):
                 if (answer := ask(socket_path(database, slug_of(name)), request)) is not None:
                     found.append((answer, replace(self, name=name)))
                     if edition and not quiet:
                         echo(f"tournament {name}, edition {edition}", err=True)
+                    if once:
+                        break
         return found
 
 

@@ -83,7 +83,7 @@ _FORECAST_CPU_S = 0.5  # processor time for the forecast of a stopped tournament
 def _status(chosen: TournamentChoice) -> list[tuple[dict[str, object], TournamentChoice]]:
     """Return the status of each tournament, and the choice of the edition that it describes."""
     running = []
-    for status, named in chosen.ask_running({"do": "status"}, together=True):
+    for status, named in chosen.ask_running({"do": "status"}):
         if "tournament" in status:
             edition = str(status["tournament"]).removeprefix(f"{named.name} #")
             running.append((_without_ok(status), replace(named, edition=int(edition) if edition.isdecimal() else 1)))

@@ -192,14 +192,14 @@ def names_in(database: Path, kind: NameKind, start: str) -> list[str]:
     return [str(name) for (name,) in rows if str(name).isprintable()]
 
 
-def newest_tournaments(database: Path, *, of_season: bool) -> list[tuple[str, int]]:
+def newest_tournaments(database: Path) -> list[tuple[str, int]]:
     """Return the newest tournament with its edition; the list is empty if the database cannot be read.
 
-    With `of_season`, return all tournaments of its season, in the order of their starts, if it is part of a league.
+    If it is part of a league, return all tournaments of its season, in the order of their starts.
     """
     newest = "SELECT name, edition FROM tournaments WHERE system <> 'import' ORDER BY id DESC LIMIT 1"
     found = [(str(name), int(edition)) for name, edition in _rows(database, newest)]
-    for league, season in _rows(database, "SELECT league, number FROM seasons") if found and of_season else ():
+    for league, season in _rows(database, "SELECT league, number FROM seasons") if found else ():
         if found[0][0].startswith(begin := stage_name(league, season, "")):
             query = "SELECT name, max(edition) FROM tournaments WHERE substr(name, 1, ?) = ? GROUP BY name ORDER BY id"
             return [(str(name), int(edition)) for name, edition in _rows(database, query, len(begin), begin)]

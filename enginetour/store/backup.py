@@ -306,11 +306,11 @@ def upgrade_database(address: Address, *, backup: bool = True) -> _Upgraded:
         return _Upgraded(before, before, None)
     kept = None
     with Database.open_older(address) as database, ExitStack() as running:
-        slugs = set(database.rows(select(TOURNAMENTS.c.slug)))
-        for (slug,) in slugs:
-            running.enter_context(database.backend.lock(slug))
+        names = set(database.rows(select(TOURNAMENTS.c.name)))
+        for (name,) in names:
+            running.enter_context(database.backend.lock(name))
         with database.writing() as connection:
-            if set(connection.execute(select(TOURNAMENTS.c.slug))) != slugs:
+            if set(connection.execute(select(TOURNAMENTS.c.name))) != names:
                 raise StoreRefused("a tournament has just started", place=str(address), step="wait until it has ended")
             if backup:
                 kept = _back_up_older(connection, address, before)

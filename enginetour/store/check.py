@@ -254,7 +254,7 @@ class _Damage:
     """Damaged cells of one row, and their repair: `written` replaces the values in the rows that match `where`."""
 
     tournament: str
-    slug: str
+    name: str
     what: str
     repair: str
     table: Table
@@ -269,7 +269,7 @@ def damages(database: Database) -> list[_Damage]:
     at = (EVENTS.c.tournament == ENTRANTS.c.tournament) & (EVENTS.c.position == ENTRANTS.c.since_event)
     tables = tables.outerjoin(EVENTS, at & EVENTS.c.kind.in_(_JOINING))
     keys = (ENTRANTS.c.tournament, ENTRANTS.c.name, ENTRANTS.c.since_event, ENTRANTS.c.engine, EVENTS.c.kind)
-    titles = (TOURNAMENTS.c.name.label("title"), TOURNAMENTS.c.edition, TOURNAMENTS.c.slug)
+    titles = (TOURNAMENTS.c.name.label("title"), TOURNAMENTS.c.edition)
     with database.reading() as connection:
         # SQLite can store any bytes in any cell, PostgreSQL only values of the column's type.
         kind: type[String | LargeBinary] = LargeBinary if connection.dialect.name == "sqlite" else String
@@ -292,8 +292,8 @@ def repair(database: Database) -> list[_Damage]:
     """Repair all damaged entrants in one transaction. Raise StoreRefused if one of the tournaments is running."""
     found = damages(database)
     with ExitStack() as stack:
-        for slug in dict.fromkeys(damage.slug for damage in found):
-            stack.enter_context(database.backend.lock(slug))
+        for name in dict.fromkeys(damage.name for damage in found):
+            stack.enter_context(database.backend.lock(name))
         with database.writing() as connection:
             for damage in found:
                 connection.execute(update(damage.table).where(*damage.where).values(**damage.written))
@@ -305,7 +305,7 @@ def repair(database: Database) -> list[_Damage]:
 
 def _damages(row: Any) -> Iterator[_Damage]:
     title = title_of(row.title, row.edition)
-    here = (title, row.slug)
+    here = (title, row.title)
     mine = (
         ENTRANTS.c.tournament == row.tournament,
         ENTRANTS.c.name == row.name,

@@ -34,9 +34,9 @@ def backend_of(address: Address | str) -> Backend:
     return SqliteFile(address)
 
 
-def lock_of(address: Address | str, slug: str) -> Lock:
-    """Return the lock of a tournament for the address of its database."""
-    return backend_of(address).lock(slug)
+def lock_of(address: Address | str, name: str) -> Lock:
+    """Return the lock of a tournament, or of the run of a league, for the address of its database."""
+    return backend_of(address).lock(name)
 
 
 PATIENCE_S = 60.0  # seconds; longest wait to write a game while the database is locked or a server restarts

@@ -5,6 +5,7 @@ All other modules read and write the same tables with the same statements.
 
 from __future__ import annotations
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -41,6 +42,15 @@ class Probe:
     warnings: tuple[str, ...]
 
 
+class AlreadyRunning(StoreRefused):
+    """Another run plays the tournament."""
+
+    def __init__(self, name: str, holder: str) -> None:
+        """`holder` describes the run; "" if it is not known."""
+        step = f"wait until it has ended, or end it with {shlex.join(['enginetour', 'finish', '-t', name])}"
+        super().__init__(f"{name} is already running{f': {holder}' if holder else ''}", step=step)
+
+
 class Lock(ABC):
     """The lock of a tournament. One run holds it from `acquire` to `release`, or until its process ends."""
 
@@ -56,7 +66,7 @@ class Lock(ABC):
         """Take the lock without waiting.
 
         Raises:
-            StoreRefused: Another run holds the lock (the message names the run).
+            AlreadyRunning: Another run holds the lock.
             StorageFailed: The lock cannot be requested.
         """
 
@@ -133,8 +143,8 @@ class Backend(Protocol):
     def invalid_cells(self, connection: Connection) -> Iterator[str]:
         """Yield a sentence for each column with cells that no version of enginetour writes."""
 
-    def lock(self, slug: str) -> Lock:
-        """Return the lock of a tournament."""
+    def lock(self, name: str) -> Lock:
+        """Return the lock of the tournament with this name, for all its editions."""
 
     def tag(self) -> str:
         """Return a text that identifies the database, even if another database has the same address in a container."""

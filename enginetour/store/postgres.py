@@ -38,7 +38,7 @@ from sqlalchemy import (
 
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
 from enginetour.store import dialect, migrations
-from enginetour.store.address import ServerAddress
+from enginetour.store.address import ServerAddress, slug_of
 from enginetour.store.codecs import JsonText, Values, stored
 from enginetour.store.dialect import (
     BUSY_TIMEOUT_MS,
@@ -141,9 +141,9 @@ class _Connect(Protocol):
 class _AdvisoryLock(dialect.Lock):
     """The lock of a tournament, held by a separate connection."""
 
-    def __init__(self, address: ServerAddress, slug: str, connect: _Connect, *, turn: str) -> None:
+    def __init__(self, address: ServerAddress, name: str, connect: _Connect, *, turn: str) -> None:
         self.address = address
-        self.slug = slug
+        self.name = name
         self._connect = connect
         self._turn = turn
         self._raw: Any = None
@@ -151,9 +151,9 @@ class _AdvisoryLock(dialect.Lock):
         self._session = (0, "")  # id and start time of the connection's server process; ids are reused
 
     def acquire(self) -> None:
-        """Take the lock without waiting. Raise StoreRefused, with the name of the run, if another run holds it."""
+        """Take the lock without waiting. Raise AlreadyRunning if another run holds it."""
         if self._raw is not None:
-            raise RuntimeError(f"{self.slug} is already locked by this object")
+            raise RuntimeError(f"{self.name} is already locked by this object")
         self._take(known=False)
 
     def release(self) -> None:
@@ -177,7 +177,7 @@ class _AdvisoryLock(dialect.Lock):
         former = self._session
         raw = self._connect(self.address, known=known, name=_session_name())
         try:
-            self._key, *session = raw.execute(_WHO, (self.slug, APPLICATION_ID)).fetchone()
+            self._key, *session = raw.execute(_WHO, (slug_of(self.name), APPLICATION_ID)).fetchone()
             self._wait(raw, former)
         except psycopg.Error as error:
             raw.close()
@@ -196,8 +196,7 @@ class _AdvisoryLock(dialect.Lock):
             if tuple(holder[:2]) == former:
                 raw.execute("SELECT pg_terminate_backend(%s)", (holder[0],))
             elif time.monotonic() - begun > _RELEASE_S:
-                step = "wait until it has ended; enginetour status shows its progress"
-                raise StoreRefused(f"already running: {_describe_holder(holder)}", step=step)
+                raise dialect.AlreadyRunning(self.name, _describe_holder(holder))
             time.sleep(_RETRY_S)
 
     def _try(self, raw: Any, deadline: float) -> bool:
@@ -428,9 +427,9 @@ class PostgresDatabase:
                     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
                     yield f"{here.name} with {named}: invalid {cell.name} {str(value)[:CHARACTERS_SHOWN]!r}{more}"
 
-    def lock(self, slug: str) -> dialect.Lock:
+    def lock(self, name: str) -> dialect.Lock:
         """Return an advisory lock on a separate connection."""
-        return _AdvisoryLock(self.address, slug, _connect, turn=_WRITERS)
+        return _AdvisoryLock(self.address, name, _connect, turn=_WRITERS)
 
     def tag(self) -> str:
         """Identify the database by the server's identifier and the ids of database and schema, not by its address."""

@@ -16,6 +16,7 @@ from enginetour.formats.league import Move, Rules, Season, SeasonResult, playoff
 from enginetour.model.errors import StoreRefused, UsageRefused, did_you_mean
 from enginetour.model.game import StandingsRow
 from enginetour.store.address import stage_name
+from enginetour.store.dialect import AlreadyRunning
 from enginetour.store.games import TournamentReader
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
@@ -85,6 +86,23 @@ def seasons_of(store: Store, league: str | None = None) -> list[StoredSeason]:
         found = [_season(row) for row in connection.execute(rows)]
     newest = {one.league: one.number for one in found}
     return [replace(one, is_over=one.number < newest[one.league]) for one in found]
+
+
+def run_name(league: str) -> str:
+    """Return the name of the lock that a run of a league holds, as messages show it."""
+    return f"league {league}"
+
+
+def running_league(store: Store, tournament: str) -> str:
+    """Return the `run_name` of the league of a tournament if a run plays it, otherwise ""."""
+    leagues = (one.league for one in seasons_of(store) if tournament.startswith(stage_name(one.league, one.number, "")))
+    for league in leagues:
+        try:
+            with store.database.backend.lock(run_name(league)):
+                return ""
+        except AlreadyRunning:
+            return run_name(league)
+    return ""
 
 
 def league_of(store: Store, name: str | None = None) -> str:

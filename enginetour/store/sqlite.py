@@ -35,6 +35,7 @@ from sqlalchemy import (
 from enginetour.interop.files import SQLITE_MAGIC, has_name, lock_file
 from enginetour.model.errors import StorageFailed, StoreRefused, TourError
 from enginetour.store import dialect, migrations
+from enginetour.store.address import slug_of
 from enginetour.store.codecs import JsonText, Values, stored_type
 from enginetour.store.dialect import (
     CHARACTERS_SHOWN,
@@ -239,15 +240,15 @@ def lock_path(database: Path, slug: str) -> Path:
 class TournamentLock(dialect.Lock):
     """The lock of a tournament: a locked file next to the database."""
 
-    def __init__(self, database: Path | str, slug: str) -> None:
-        self.path = lock_path(Path(database), slug)
+    def __init__(self, database: Path | str, name: str) -> None:
+        self.name, self.path = name, lock_path(Path(database), slug_of(name))
         self._fd: int | None = None
 
     def acquire(self) -> None:
         """Take the lock without waiting.
 
         Raises:
-            StoreRefused: Another run holds the lock (the message names the run).
+            AlreadyRunning: Another run holds the lock.
             StorageFailed: The file cannot be created or locked.
         """
         if self._fd is not None:
@@ -260,7 +261,7 @@ class TournamentLock(dialect.Lock):
         try:
             lock_file(fd, wait=False)
         except BlockingIOError:
-            refused = _already_running(fd)
+            refused = dialect.AlreadyRunning(self.name, _printable(os.pread(fd, _LONGEST, 0)))
             os.close(fd)
             raise refused from None
         except OSError as error:
@@ -298,16 +299,10 @@ class TournamentLock(dialect.Lock):
         self.acquire()
 
 
-def _already_running(fd: int) -> StoreRefused:
-    step = "wait until it has ended; enginetour status shows its progress"
-    return StoreRefused(f"already running{_holder_text(os.pread(fd, _LONGEST, 0))}", step=step)
-
-
-def _holder_text(text: bytes) -> str:
-    """Format the text of a lock in printable characters on one line, or "" if it is not written yet."""
+def _printable(text: bytes) -> str:
+    """Return the text of a lock in printable characters on one line, or "" if it is not written yet."""
     line = text.decode("utf-8", "replace").partition("\n")[0]
-    line = "".join(char for char in line if char.isprintable())
-    return f": {line}" if line else ""
+    return "".join(char for char in line if char.isprintable())
 
 
 # The backend: WAL mode with ``synchronous=FULL``, so that a finished commit survives a power failure.
@@ -516,9 +511,9 @@ class SqliteFile:
                     value = "null" if found[1] is None else repr(bytes(found[1]).decode("utf-8", "backslashreplace"))
                     yield f"row {found[0]} of {table.name}: invalid {column.name} {value}{more}"
 
-    def lock(self, slug: str) -> dialect.Lock:
+    def lock(self, name: str) -> dialect.Lock:
         """Return a lock on a file next to the database."""
-        return TournamentLock(self.address, slug)
+        return TournamentLock(self.address, name)
 
     def tag(self) -> str:
         """Identify the file by device and inode too, because containers can have different files with the same path."""

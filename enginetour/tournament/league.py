@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -20,14 +20,16 @@ from enginetour.formats.league import Move, Season, first_season, next_season
 from enginetour.model.errors import InputRefused, StoreRefused, UsageRefused, suggest
 from enginetour.model.game import Outcome
 from enginetour.reports.progress import format_clock
-from enginetour.store.address import Address, results_of, slug_of, workspace_of
+from enginetour.store.address import Address, results_of, workspace_of
 from enginetour.store.database import lock_of
+from enginetour.store.dialect import AlreadyRunning
 from enginetour.store.seasons import (
     QUALIFIER,
     SeasonBook,
     Stage,
     begun_tournaments,
     newest_season,
+    run_name,
     seasons_of,
     write_season,
 )
@@ -307,19 +309,34 @@ class LeagueRun:
         """Begin the first season if there is none, and play until the season ends or the run is stopped."""
         check_limits(None, self.slots, self.force)
         self._complete_files()
-        while True:
-            configs = self._playable()
-            if configs == []:
-                return RunEnd.FINISHED  # also after a stop during the last game
+        while self._playable() is None:
             if self._is_over():
                 return RunEnd.STOPPED
-            if configs is None:
-                with suppress(Dropped):
-                    begin_season(self.league, self.database, self.tell, self._check)
-            elif self.max_games is not None and self._games >= self.max_games:
-                return RunEnd.ENOUGH
-            elif (end := self._play_together(configs)) is not RunEnd.FINISHED:
-                return end
+            with suppress(Dropped):
+                begin_season(self.league, self.database, self.tell, self._check)
+        with self._locked():
+            while configs := self._playable():
+                if self._is_over():
+                    return RunEnd.STOPPED
+                if self.max_games is not None and self._games >= self.max_games:
+                    return RunEnd.ENOUGH
+                if (end := self._play_together(configs)) is not RunEnd.FINISHED:
+                    return end
+        return RunEnd.FINISHED  # also after a stop during the last game
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock of the league, also between two tournaments. Raise StoreRefused if another run has it."""
+        lock = lock_of(self.database, run_name(self.league.name))
+        try:
+            lock.acquire()
+        except AlreadyRunning as running:
+            step = "wait until its season has ended, or end it with enginetour finish"
+            raise StoreRefused(running.what, step=step) from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def _complete_files(self) -> None:
         """Complete the files of finished tournaments, because a run does not open them again after a kill.
@@ -335,7 +352,7 @@ class LeagueRun:
                     said: list[str] = []
                     play = self.league.play_of(stage.kind, stage.number)
                     config = self.league.base.model_copy(update={"play": play})
-                    with suppress(StoreRefused), lock_of(self.database, slug_of(stage.log.name)):
+                    with suppress(StoreRefused), lock_of(self.database, stage.log.name):
                         complete_files(stage.log, config, results, again, said.append)
                     for text in said:
                         self.tell(f"{stage.title}: {text}")

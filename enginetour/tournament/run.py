@@ -21,7 +21,6 @@ from enginetour.model.errors import InputRefused, StoreRefused, TourError, Usage
 from enginetour.model.game import Added, Entrant, Extended, Pairing
 from enginetour.model.task import EngineSpec, GameTask, OwnBook, ProbeResult, Side, TimeTerms
 from enginetour.model.timecontrol import TimeControl
-from enginetour.store.address import slug_of
 from enginetour.store.database import PATIENCE_S, backend_of, lock_of
 from enginetour.store.dialect import Lock
 from enginetour.store.log import TournamentLog
@@ -323,7 +322,7 @@ def open_session(
     tournaments; by default, they are the reserves of the plan that have not played in this tournament.
     """
     with ExitStack() as stack:
-        lock = lock_of(plan.database, slug_of(plan.config.tournament.name))
+        lock = lock_of(plan.database, plan.config.tournament.name)
         opening = _Opening(plan, executor, tell, check_stop, accept_change, stack, lock, begun or {}, reserves)
         yield opening.session(new=new)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -19,6 +20,7 @@ from enginetour.store.check import Inspection, damages, inspect, repair
 from enginetour.store.database import Database
 from enginetour.store.definition import ListDefinition, define_list
 from enginetour.store.editions import COMPUTATION, publish
+from enginetour.store.sqlite import TournamentLock
 from enginetour.store.tables import ENTRANTS
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, full_game, game, meddled, older, open_log, sound_log
@@ -274,6 +276,18 @@ def test_a_running_tournament_is_not_repaired(tmp_path: Path) -> None:
         assert tour(tmp_path, "db", "repair").stdout.endswith(": nothing to repair\n")
         meddled(database(tmp_path), "UPDATE entrants SET spec = '[]' WHERE name = 'Wren 2'")
         assert "already running" in tour(tmp_path, "db", "repair", expect=5).stderr
+
+
+def test_a_running_later_edition_is_not_repaired(tmp_path: Path) -> None:
+    """The lock of a tournament is for all its editions."""
+    path = config(tmp_path, THREE[:2], "roundrobin", "")
+    tour(tmp_path, "run", path.name)
+    tour(tmp_path, "run", path.name, "--new", "--max-games", "1")
+    meddled(database(tmp_path), "UPDATE entrants SET spec = '[]' WHERE name = 'Wren 2' AND tournament = 2")
+    with TournamentLock(database(tmp_path), "trial"):
+        told = tour(tmp_path, "db", "repair", expect=5).stderr
+    assert f"trial is already running: pid {os.getpid()} on " in told
+    assert "Hint: wait until it has ended, or end it with enginetour finish -t trial." in told
 
 
 def test_a_damaged_entrant_is_repaired_on_either_ground(place: Address) -> None:

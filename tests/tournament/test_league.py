@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -20,18 +20,18 @@ from sqlalchemy import select
 from enginetour.cli.changing import pause
 from enginetour.cli.options import TournamentChoice
 from enginetour.model.errors import TourError
-from enginetour.store.address import slug_of
 from enginetour.store.database import lock_of
-from enginetour.store.seasons import SeasonBook, newest_season, seasons_of
+from enginetour.store.seasons import SeasonBook, Stage, newest_season, run_name, seasons_of
 from enginetour.store.tables import ENGINES, RATING_EVENTS
 from enginetour.store.tournaments import Store
 from enginetour.tournament.api import Tournament
+from enginetour.tournament.config.load import Config
 from enginetour.tournament.control import refusal
 from enginetour.tournament.league import LeagueRun, begin_season, read_league, shares
 from enginetour.tournament.recorded import Dropped
 from enginetour.tournament.scheduler import RunEnd
 from tests.support.databases import pgn
-from tests.support.tournaments import BOOK, DIVISIONS, audited, league, quick, read, scripted, tour, until
+from tests.support.tournaments import BOOK, DIVISIONS, LONG_S, audited, league, quick, read, scripted, tour, until
 
 NAMES = ("Ada", "Bea", "Cid", "Dot", "Eve", "Fay", "Gus", "Hal")
 
@@ -99,7 +99,7 @@ def test_files_that_a_killed_run_left_behind_are_completed(tmp_path: Path) -> No
     shutil.rmtree(report)
     games.write_text(whole[: whole.index("[Event ", 1)])
     os.utime(games, (0, 0))
-    with lock_of(results / "enginetour.db", slug_of(log.name)):  # another run, which completes them itself
+    with lock_of(results / "enginetour.db", log.name):  # another run, which completes them itself
         assert "report" not in tour(tmp_path, "run", "league.toml").stderr
     done = tour(tmp_path, "run", "league.toml")
     assert f"Mini S1 Premier: report: {report}/index.html" in done.stderr
@@ -605,6 +605,92 @@ def test_requests_without_a_name_are_for_all_tournaments_of_a_season(tmp_path: P
         run.stop(now=True)
         playing.join()
     assert ends == [RunEnd.STOPPED]
+
+
+@pytest.mark.parametrize("command", ["concurrency", "finish"])
+def test_a_request_between_two_tournaments_waits_for_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """A request while no tournament of a league is open is carried out by the next tournament."""
+    path = league(tmp_path, "promote = 1\nparallel = 1")
+    database = tmp_path / "results" / "enginetour.db"
+    between, asked, ends = Event(), Event(), list[RunEnd]()
+    start, ask = LeagueRun._start, TournamentChoice.ask_running
+
+    def start_later(run: LeagueRun, stage: Stage, config: Config) -> None:
+        if stage.label == "First":
+            between.set()
+            assert asked.wait(LONG_S)
+        start(run, stage, config)
+
+    def ask_running(*args: Any, **given: Any) -> Any:
+        answers = ask(*args, **given)
+        assert asked.is_set() or not answers
+        asked.set()
+        return answers
+
+    monkeypatch.setattr(LeagueRun, "_start", start_later)
+    run = LeagueRun(read_league(path), database, lambda _: None, lambda _: None, force=True)
+    playing = Thread(target=lambda: ends.append(run.play()))
+    playing.start()
+    try:
+        assert between.wait(LONG_S)
+        with monkeypatch.context() as patched:
+            patched.setattr(TournamentChoice, "ask_running", ask_running)
+            told = tour(tmp_path, *((command,) if command == "finish" else (command, "5", "--force")))
+        playing.join()
+    finally:
+        asked.set()
+        run.stop(now=True)
+        playing.join()
+    if command == "finish":
+        assert "stopping: no new games start" in told.stdout
+        assert ends == [RunEnd.STOPPED]
+    else:
+        assert told.stdout == "concurrency 5 instead of 2, of all tournaments of the league\n"
+        assert (run.slots, ends) == (5, [RunEnd.FINISHED])
+    assert (
+        "Mini S1 First is not running" in tour(tmp_path, command, *["5"][: command == "concurrency"], expect=2).stderr
+    )
+
+
+def test_concurrency_after_the_newest_tournament(tmp_path: Path) -> None:
+    """`concurrency` finds the tournament that still plays after one that began later has ended."""
+    many = DIVISIONS.replace('"roundrobin" }', '"roundrobin", cycles = 500 }')
+    path = league(tmp_path, "promote = 1\nparallel = 2", many)
+    ended = Event()
+
+    def show(event: Mapping[str, object]) -> None:
+        if (event["event"], event["tournament"]) == ("finished", "Mini S1 First"):
+            ended.set()
+
+    run = LeagueRun(read_league(path), tmp_path / "results" / "enginetour.db", show, lambda _: None, force=True)
+    playing = Thread(target=run.play)
+    playing.start()
+    try:
+        assert ended.wait(LONG_S)
+        until(lambda: [one.stage.label for one in run._running] == ["Premier"])
+        told = tour(tmp_path, "concurrency", "5", "--force").stdout
+        assert told == "concurrency 5 instead of 2, of all tournaments of the league\n"
+        refused = tour(tmp_path, "pause", "-t", "Mini S1 First", expect=2).stderr
+        assert "Mini S1 First is not running. Hint: omit -t, because league Mini is running." in refused
+    finally:
+        run.stop(now=True)
+        playing.join()
+
+
+def test_a_second_run_of_a_league(tmp_path: Path) -> None:
+    """A second run of a league is one line with the league and what to do, also between two tournaments."""
+    path = league(tmp_path)
+    tour(tmp_path, "run", path.name, "--max-games", "1", expect=8)
+    with lock_of(tmp_path / "results" / "enginetour.db", run_name("Mini")):
+        done = tour(tmp_path, "run", path.name, expect=5)
+    assert f"enginetour: league Mini is already running: pid {os.getpid()} on " in done.stderr
+    assert "Hint: wait until its season has ended, or end it with enginetour finish." in done.stderr
+    with lock_of(tmp_path / "results" / "enginetour.db", "Mini S1 Premier"):
+        done = tour(tmp_path, "run", path.name, expect=5)
+    assert f"Mini S1 Premier is already running: pid {os.getpid()} on " in done.stderr
+    assert "end it with enginetour finish -t 'Mini S1 Premier'" in done.stderr
 
 
 def test_a_rejection_does_not_hide_the_answers_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
