@@ -13,6 +13,7 @@ Exit codes, as in the README:
     ├── InputRefused    3    configuration, openings, cases, files of other programs
     ├── EngineRefused   4    an engine cannot play, found before game 1
     ├── StoreRefused    5    the database is busy, of another program, too new, or its log does not fit
+    │   ├── AlreadyRunning       another run plays the tournament
     │   └── SchemaOutdated       the database has an older schema
     └── StorageFailed   7    the disk is full or cannot be written
     EngineFault              an engine failed: the slot converts this to a result
@@ -28,6 +29,7 @@ Exit codes, as in the README:
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -95,6 +97,15 @@ class StoreRefused(TourError):
     """The database is busy, belongs to another program, has a newer schema, or does not fit the configuration."""
 
     exit_code = 5
+
+
+class AlreadyRunning(StoreRefused):
+    """Another run plays the tournament."""
+
+    def __init__(self, name: str, holder: str) -> None:
+        """`holder` describes the run; "" if it is not known."""
+        step = f"wait until it has ended, or end it with {shlex.join(['enginetour', 'finish', '-t', name])}"
+        super().__init__(f"{name} is already running{f': {holder}' if holder else ''}", step=step)
 
 
 class SchemaOutdated(StoreRefused):

@@ -5,7 +5,6 @@ All other modules read and write the same tables with the same statements.
 
 from __future__ import annotations
 
-import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -40,15 +39,6 @@ class Probe:
     is_empty: bool
     version: int
     warnings: tuple[str, ...]
-
-
-class AlreadyRunning(StoreRefused):
-    """Another run plays the tournament."""
-
-    def __init__(self, name: str, holder: str) -> None:
-        """`holder` describes the run; "" if it is not known."""
-        step = f"wait until it has ended, or end it with {shlex.join(['enginetour', 'finish', '-t', name])}"
-        super().__init__(f"{name} is already running{f': {holder}' if holder else ''}", step=step)
 
 
 class Lock(ABC):

@@ -36,7 +36,7 @@ from sqlalchemy import (
     text,
 )
 
-from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
+from enginetour.model.errors import AlreadyRunning, StorageFailed, StoreRefused, TourError, UsageRefused
 from enginetour.store import dialect, migrations
 from enginetour.store.address import ServerAddress, slug_of
 from enginetour.store.codecs import JsonText, Values, stored
@@ -196,7 +196,7 @@ class _AdvisoryLock(dialect.Lock):
             if tuple(holder[:2]) == former:
                 raw.execute("SELECT pg_terminate_backend(%s)", (holder[0],))
             elif time.monotonic() - begun > _RELEASE_S:
-                raise dialect.AlreadyRunning(self.name, _describe_holder(holder))
+                raise AlreadyRunning(self.name, _describe_holder(holder))
             time.sleep(_RETRY_S)
 
     def _try(self, raw: Any, deadline: float) -> bool:

@@ -13,10 +13,9 @@ from sqlalchemy import func, insert, select
 from enginetour import __version__
 from enginetour.formats.base import FEWEST, Format
 from enginetour.formats.league import Move, Rules, Season, SeasonResult, playoff_pairs
-from enginetour.model.errors import StoreRefused, UsageRefused, did_you_mean
+from enginetour.model.errors import AlreadyRunning, StoreRefused, UsageRefused, did_you_mean
 from enginetour.model.game import StandingsRow
 from enginetour.store.address import stage_name
-from enginetour.store.dialect import AlreadyRunning
 from enginetour.store.games import TournamentReader
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold

@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 
 from enginetour.interop.files import SQLITE_MAGIC, has_name, lock_file
-from enginetour.model.errors import StorageFailed, StoreRefused, TourError
+from enginetour.model.errors import AlreadyRunning, StorageFailed, StoreRefused, TourError
 from enginetour.store import dialect, migrations
 from enginetour.store.address import slug_of
 from enginetour.store.codecs import JsonText, Values, stored_type
@@ -261,7 +261,7 @@ class TournamentLock(dialect.Lock):
         try:
             lock_file(fd, wait=False)
         except BlockingIOError:
-            refused = dialect.AlreadyRunning(self.name, _printable(os.pread(fd, _LONGEST, 0)))
+            refused = AlreadyRunning(self.name, _printable(os.pread(fd, _LONGEST, 0)))
             os.close(fd)
             raise refused from None
         except OSError as error:

@@ -17,12 +17,11 @@ from queue import Empty, SimpleQueue
 
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.league import Move, Season, first_season, next_season
-from enginetour.model.errors import InputRefused, StoreRefused, UsageRefused, suggest
+from enginetour.model.errors import AlreadyRunning, InputRefused, StoreRefused, UsageRefused, suggest
 from enginetour.model.game import Outcome
 from enginetour.reports.progress import format_clock
 from enginetour.store.address import Address, results_of, workspace_of
 from enginetour.store.database import lock_of
-from enginetour.store.dialect import AlreadyRunning
 from enginetour.store.seasons import (
     QUALIFIER,
     SeasonBook,
@@ -309,7 +308,7 @@ class LeagueRun:
         """Begin the first season if there is none, and play until the season ends or the run is stopped."""
         check_limits(None, self.slots, self.force)
         self._complete_files()
-        while self._playable() is None:
+        while not self._has_season():
             if self._is_over():
                 return RunEnd.STOPPED
             with suppress(Dropped):
@@ -361,13 +360,15 @@ class LeagueRun:
         if self._is_over():
             raise Dropped
 
-    def _playable(self) -> list[tuple[Stage, Config]] | None:
-        """Return the tournaments that can be played now; None if the league has no season. Find the free reserves."""
+    def _has_season(self) -> bool:
+        with existing_store(self.database) as store:
+            return store is not None and newest_season(store, self.league.name) is not None
+
+    def _playable(self) -> list[tuple[Stage, Config]]:
+        """Return the tournaments that can be played now. Find the free reserves."""
         with existing_store(self.database) as store:
             book = None if store is None else newest_season(store, self.league.name)
-            if book is None:
-                return None
-            if self._season not in (0, book.stored.number):
+            if book is None or self._season not in (0, book.stored.number):
                 return []  # the season of this run has ended, and another command has begun the next one
             self._season = book.stored.number
             used = _used(book.store, self.league.name)[0] if self.league.reserves else ()

@@ -797,7 +797,7 @@ def test_a_number_of_games_is_that_of_all_tournaments(
     monkeypatch.setattr("enginetour.tournament.league.Run", _Scripted)
     monkeypatch.setattr(_Scripted, "results", {f"Mini S1 {name}": text for name, text in results.items()})
     monkeypatch.setattr(_Scripted, "alone", lambda _: len(run._running) == 1)
-    playable = iter([run._playable()] if parallel == 2 else [[one] for one in run._playable() or ()])
+    playable = iter([run._playable()] if parallel == 2 else [[one] for one in run._playable()])
     monkeypatch.setattr(run, "_playable", lambda: next(playable, []))
     run.play()
     assert found == played
