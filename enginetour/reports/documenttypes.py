@@ -5,7 +5,6 @@ The modules `web.schemas` and `cli.schemas` contain the types themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -61,14 +60,16 @@ def if_any(kind: Any, text: str) -> tuple[object, Any]:
     return kind, Field(default=None, description=text)
 
 
-def make_type(name: str, fields: Fields, doc: str = "", base: type[BaseModel] | None = None) -> type[BaseModel]:
+def make_type(
+    name: str, doc: str = "", base: type[BaseModel] | None = None, /, **fields: tuple[object, Any]
+) -> type[BaseModel]:
     """Return the type of an object. It has no other keys, except those of `base`."""
     own = None if base else ConfigDict(extra="forbid")
-    made: type[BaseModel] = create_model(name, __config__=own, __base__=base, __doc__=doc or None, **fields)
+    made: type[BaseModel] = create_model(name, __config__=own, __base__=base, __doc__=doc or None, **fields)  # type: ignore[call-overload]
     return made
 
 
-def document(name: str, doc: str, fields: Mapping[str, Any]) -> type[BaseModel]:
+def document(name: str, doc: str, /, **fields: tuple[object, Any]) -> type[BaseModel]:
     """Return the type of a whole document, which has the version of the form in its key `schema`."""
     schema = Field(alias="schema", description="version of the form of all JSON documents")
-    return make_type(name, {"schema_version": (Literal[SCHEMA], schema), **fields}, doc)
+    return make_type(name, doc, schema_version=(Literal[SCHEMA], schema), **fields)

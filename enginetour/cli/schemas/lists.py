@@ -30,18 +30,14 @@ _PERFORMANCE = "performance rating; null: all games were won or lost, or the opp
 _ASKED = "missing: not asked for"
 _Matrix = make_type(
     "Matrix",
-    {
-        "kind": about(MatrixName, "what a value is: likelihood of superiority, difference, error or score"),
-        "names": about(list[str], "names of rows and columns, in the order of the list"),
-        "pools": about(list[int], "number of the rating pool of each engine"),
-        "values": about(list[list[float | None]], "rows of values; null: not known"),
-        "errors": if_any(
-            list[list[float | None]], "half-widths of the intervals of differences; missing: another kind"
-        ),
-        "games": if_any(list[list[int]], "numbers of games of scores; missing: another kind"),
-        "confidence": if_any(float, "confidence of errors in percent; missing: another kind"),
-    },
     "A matrix of all pairs of engines.",
+    kind=about(MatrixName, "what a value is: likelihood of superiority, difference, error or score"),
+    names=about(list[str], "names of rows and columns, in the order of the list"),
+    pools=about(list[int], "number of the rating pool of each engine"),
+    values=about(list[list[float | None]], "rows of values; null: not known"),
+    errors=if_any(list[list[float | None]], "half-widths of the intervals of differences; missing: another kind"),
+    games=if_any(list[list[int]], "numbers of games of scores; missing: another kind"),
+    confidence=if_any(float, "confidence of errors in percent; missing: another kind"),
 )
 _RECORD = parts(
     OpponentRecord,
@@ -54,20 +50,16 @@ _RECORD = parts(
 )
 _Against = make_type(
     "HeadToHeadRow",
-    {
-        **_RECORD,
-        "score": columns(shared.Rated)["score"],
-        "gap_error": about(float | None, "half the width of the interval of `gap`; null: not known"),
-    },
     "The results against one opponent.",
+    **_RECORD,
+    score=columns(shared.Rated)["score"],
+    gap_error=about(float | None, "half the width of the interval of `gap`; null: not known"),
 )
 _Versus = make_type(
     "HeadToHead",
-    {
-        "confidence": about(float, "confidence of the errors in percent"),
-        "engines": about(dict[str, list[_Against]], "opponents by engine, strongest first"),  # type: ignore[valid-type]
-    },
     "The results of engines against their opponents.",
+    confidence=about(float, "confidence of the errors in percent"),
+    engines=about(dict[str, list[_Against]], "opponents by engine, strongest first"),  # type: ignore[valid-type]
 )
 _DISPLAYED = {
     "matrix": if_any(_Matrix, f"the matrix of --matrix; {_ASKED}"),
@@ -75,10 +67,8 @@ _DISPLAYED = {
 }
 _StoredRating = make_type(
     "StoredRating",
-    {
-        **columns(shared.Rated, "rank name rating games"),
-    },
     "The rating of an engine in an incremental system.",
+    **columns(shared.Rated, "rank name rating games"),
 )
 _LEFT_OUT = {
     **parts(
@@ -95,11 +85,9 @@ _LEFT_OUT = {
     ),
     "games": about(int, "number of all games that were left out"),
 }
-_LeftOut = make_type("GamesLeftOut", _LEFT_OUT, "The games of files that do not count.")
+_LeftOut = make_type("GamesLeftOut", "The games of files that do not count.", **_LEFT_OUT)
 _Broken = make_type(
-    "BrokenGame",
-    {"place": about(str, "file and line"), "why": about(str, "what is wrong")},
-    "A game that cannot be read.",
+    "BrokenGame", "A game that cannot be read.", place=about(str, "file and line"), why=about(str, "what is wrong")
 )
 _READ = {
     "files": _FILES,
@@ -110,10 +98,10 @@ _READ = {
 }
 _Verdict = make_type(
     "SprtVerdict",
-    columns(
+    "The hypotheses and the verdict of a sequential test.",
+    **columns(
         shared.SequentialTest, "elo0 elo1 model alpha beta by llr bounds decides_at verdict stopped_after estimate"
     ),
-    "The hypotheses and the verdict of a sequential test.",
 )
 _TEST = {
     **{
@@ -133,7 +121,8 @@ _TEST = {
 }
 _Move = make_type(
     "RatingChange",
-    parts(
+    "An engine that is in both states of a list.",
+    **parts(
         RatingChange,
         name="name of the engine in the list",
         rank_before="rank before",
@@ -148,32 +137,30 @@ _Move = make_type(
         others="part of the change by other games, in Elo; null: not computed",
         terms="part of the change by the definition of the list, in Elo; null: not computed",
     ),
-    "An engine that is in both states of a list.",
 )
 _Struck = make_type(
     "StruckGame",
-    parts(
+    "A game that was annulled between two states of a list.",
+    **parts(
         StruckGame,
         tournament="title of the tournament",
         number="number of the game in the tournament",
         outcome="result that counted",
         why="reason; empty: none was given",
     ),
-    "A game that was annulled between two states of a list.",
 )
 _Published = make_type(
     "PublishedRating",
-    {
-        **columns(PublishedRating, "rank name rating plus minus games"),
-        "list": columns(shared.EditionItem)["list"],
-        "edition": columns(shared.EditionItem)["edition"],
-        "made": columns(shared.EditionItem)["made"],
-    },
     "The rating of an engine in an edition.",
+    **columns(PublishedRating, "rank name rating plus minus games"),
+    list=columns(shared.EditionItem)["list"],
+    edition=columns(shared.EditionItem)["edition"],
+    made=columns(shared.EditionItem)["made"],
 )
 _Event = make_type(
     "RatingEvent",
-    parts(
+    "A change of a rating in an incremental system.",
+    **parts(
         RatingEvent,
         system="rating system",
         engine="name of the engine",
@@ -185,11 +172,11 @@ _Event = make_type(
         weight="factor K (Elo) or con (EGF)",
         games="number of rated games after it",
     ),
-    "A change of a rating in an incremental system.",
 )
 _Opponent = make_type(
     "Opponent",
-    parts(
+    "The results against one opponent.",
+    **parts(
         Opponent,
         name="name of the opponent",
         score="score of the engine, from 0 to 1",
@@ -197,28 +184,25 @@ _Opponent = make_type(
         gap="rating of the engine minus that of the opponent; null: one of them is not rated",
         performance=_PERFORMANCE,
     ),
-    "The results against one opponent.",
 )
 
 # Imports.
 
 _ImportItem = make_type(
     "ImportItem",
-    {
-        "name": about(str, "name of the import"),
-        "edition": about(int, "number among imports with this name, from 1"),
-        "made": about(datetime, "time of the import, UTC"),
-        "files": _FILES,
-        "games": about(int, "number of games"),
-        "duplicates": about(int, "number of games that were already in the database"),
-        "odds": about(int, "number of games at time odds"),
-        "engines": about(int, "number of engines"),
-        "removed": about(datetime | None, "time of its removal, UTC; null: not removed"),
-        "why": about(str, "reason for the removal; empty: none was given"),
-    },
     "An import.",
+    name=about(str, "name of the import"),
+    edition=about(int, "number among imports with this name, from 1"),
+    made=about(datetime, "time of the import, UTC"),
+    files=_FILES,
+    games=about(int, "number of games"),
+    duplicates=about(int, "number of games that were already in the database"),
+    odds=about(int, "number of games at time odds"),
+    engines=about(int, "number of engines"),
+    removed=about(datetime | None, "time of its removal, UTC; null: not removed"),
+    why=about(str, "reason for the removal; empty: none was given"),
 )
-_Imports = document("Imports", "All imports, oldest first.", {"rows": list_of(_ImportItem, "the imports")})
+_Imports = document("Imports", "All imports, oldest first.", rows=list_of(_ImportItem, "the imports"))
 _IMPORTED = parts(
     Imported,
     name="name of the import",
@@ -233,8 +217,9 @@ _IMPORTED = parts(
 )
 _Anchor = make_type(
     "AmbiguousAnchor",
-    {"name": about(str, "name of the anchor"), "list": about(str, "name of the list")},
     "An anchor that means several engines now.",
+    name=about(str, "name of the anchor"),
+    list=about(str, "name of the list"),
 )
 _IMPORT = {
     **_READ,
@@ -243,77 +228,65 @@ _IMPORT = {
 }
 _RemovedImport = make_type(
     "RemovedImport",
-    {
-        "name": about(str, "name of the import"),
-        "edition": about(int, "number among imports with this name, from 1"),
-        "games": about(int, "number of games"),
-        "at": about(datetime, "time of the removal, UTC"),
-    },
     "An import that was removed.",
+    name=about(str, "name of the import"),
+    edition=about(int, "number among imports with this name, from 1"),
+    games=about(int, "number of games"),
+    at=about(datetime, "time of the removal, UTC"),
 )
 
-_ImportedEvent = make_type("ImportedEvent", _IMPORTED, "The result of an import of one event.")
-_NewEngine = make_type("NewEngine", columns(shared.Rated, "name games"), "An engine that is new in a list.")
+_ImportedEvent = make_type("ImportedEvent", "The result of an import of one event.", **_IMPORTED)
+_NewEngine = make_type("NewEngine", "An engine that is new in a list.", **columns(shared.Rated, "name games"))
 _RemovedFromList = make_type(
     "RemovedFromList",
-    {
-        "import": about(str, "title of the import"),
-        **columns(_RemovedImport, "games"),
-        "why": columns(_ImportItem)["why"],
-    },
     "An import that was removed between two states of a list.",
+    **{"import": about(str, "title of the import")},
+    **columns(_RemovedImport, "games"),
+    why=columns(_ImportItem)["why"],
 )
 
 # The database.
 
 _Finding = make_type(
-    "Finding", parts(Finding, place="where it was found", what="what is wrong"), "A fault of the database."
+    "Finding", "A fault of the database.", **parts(Finding, place="where it was found", what="what is wrong")
 )
 _Repair = make_type(
     "Repair",
-    {
-        "tournament": about(str, "title of the tournament"),
-        "damage": about(str, "what was wrong"),
-        "repair": about(str, "what was done"),
-    },
     "A repair.",
+    tournament=about(str, "title of the tournament"),
+    damage=about(str, "what was wrong"),
+    repair=about(str, "what was done"),
 )
 
 
 DOCUMENTS: Mapping[str, type[BaseModel]] = {
-    "ratings": make_type("RatingList", _DISPLAYED, "A rating list of the database.", shared.Ratings),
+    "ratings": make_type("RatingList", "A rating list of the database.", shared.Ratings, **_DISPLAYED),
     "ratings --system elo": document(
         "StoredRatings",
         "The ratings of an incremental system, which are stored with the games.",
-        {
-            "list": list_of(_StoredRating, "rated engines, strongest first"),
-            "model": about(str, "name of the rating system"),
-        },
+        list=list_of(_StoredRating, "rated engines, strongest first"),
+        model=about(str, "name of the rating system"),
     ),
     "ratings --sprt A B ELO0 ELO1": document(
         "SprtOfDatabase",
         "A sequential test of games in the database.",
-        {
-            **_TEST,
-            "versions": about(list[list[str]], "names in the list of the versions of both engines"),
-            "openings_not_kept": about(dict[str, int], "number of games without an opening, by import"),
-        },
+        **_TEST,
+        versions=about(list[list[str]], "names in the list of the versions of both engines"),
+        openings_not_kept=about(dict[str, int], "number of games without an opening, by import"),
     ),
     "rate FILE": make_type(
         "FileRatings",
-        {
-            **_DISPLAYED,
-            **_READ,
-            "same_content": about(list[list[str]], "groups of files with the same content"),
-            "start": if_any(dict[str, float], "starting ratings by engine; missing: maximum likelihood"),
-        },
         "A rating list of files.",
         shared.Ratings,
+        **_DISPLAYED,
+        **_READ,
+        same_content=about(list[list[str]], "groups of files with the same content"),
+        start=if_any(dict[str, float], "starting ratings by engine; missing: maximum likelihood"),
     ),
     "rate FILE --sprt A B ELO0 ELO1": document(
-        "SprtOfFiles", "A sequential test of games in files.", {**_TEST, "files": _FILES}
+        "SprtOfFiles", "A sequential test of games in files.", **_TEST, files=_FILES
     ),
-    "sprt": document("SprtOfCounts", "A sequential test of counts.", _TEST),
+    "sprt": document("SprtOfCounts", "A sequential test of counts.", **_TEST),
     "next": shared.Next,
     "lists": shared.Lists,
     "lists show NAME": shared.ListRevisions,
@@ -323,120 +296,102 @@ DOCUMENTS: Mapping[str, type[BaseModel]] = {
     "diff NAME": document(
         "ListDifference",
         "The difference between two states of a list.",
-        {
-            "list": columns(shared.EditionItem)["list"],
-            "before": about(int, "number of the earlier edition"),
-            "after": about(int, "number of the later edition; 0: the present state"),
-            "pools": two(int, "number of rating pools before and after"),
-            "new_games": about(int, "number of new games"),
-            "changes": about(list[str], "changes of the definition"),
-            "moves": list_of(_Move, "engines in both states, largest change first"),
-            "entered": list_of(_NewEngine, "new engines"),
-            "left": list_of(shared.Unrated, "engines that are no longer in the list"),
-            "struck": list_of(_Struck, "games that were annulled between the two states"),
-            "removed": list_of(_RemovedFromList, "imports that were removed"),
-        },
+        list=columns(shared.EditionItem)["list"],
+        before=about(int, "number of the earlier edition"),
+        after=about(int, "number of the later edition; 0: the present state"),
+        pools=two(int, "number of rating pools before and after"),
+        new_games=about(int, "number of new games"),
+        changes=about(list[str], "changes of the definition"),
+        moves=list_of(_Move, "engines in both states, largest change first"),
+        entered=list_of(_NewEngine, "new engines"),
+        left=list_of(shared.Unrated, "engines that are no longer in the list"),
+        struck=list_of(_Struck, "games that were annulled between the two states"),
+        removed=list_of(_RemovedFromList, "imports that were removed"),
     ),
     "history ENGINE": document(
         "History",
         "The ratings, opponents and games of an engine.",
-        {
-            "name": about(str, "name of the engine in the list"),
-            "rating": about(float | None, "rating in the list; null: not rated"),
-            "games": about(int, "number of games"),
-            "first": about(date | None, "day of the first game, UTC; null: not known"),
-            "last": about(date | None, "day of the last game, UTC; null: not known"),
-            "published": list_of(_Published, "ratings in published editions, oldest first"),
-            "events": list_of(_Event, "rating changes in incremental systems, oldest first"),
-            "opponents": list_of(_Opponent, "opponents, most games first"),
-        },
+        name=about(str, "name of the engine in the list"),
+        rating=about(float | None, "rating in the list; null: not rated"),
+        games=about(int, "number of games"),
+        first=about(date | None, "day of the first game, UTC; null: not known"),
+        last=about(date | None, "day of the last game, UTC; null: not known"),
+        published=list_of(_Published, "ratings in published editions, oldest first"),
+        events=list_of(_Event, "rating changes in incremental systems, oldest first"),
+        opponents=list_of(_Opponent, "opponents, most games first"),
     ),
     "imports": _Imports,
     "import --list": _Imports,
-    "import FILE": document("ImportResult", "The result of an import.", {**_IMPORTED, **_IMPORT}),
+    "import FILE": document("ImportResult", "The result of an import.", **_IMPORTED, **_IMPORT),
     "import FILE --by-event": document(
         "EventImports",
         "The result of an import of each event.",
-        {
-            "events": list_of(_ImportedEvent, "the imports, one for each event"),
-            **_IMPORT,
-        },
+        events=list_of(_ImportedEvent, "the imports, one for each event"),
+        **_IMPORT,
     ),
     "import --remove NAME": document(
         "RemovedImports",
         "Imports that were removed.",
-        {
-            "removed": list_of(_RemovedImport, "imports that were removed"),
-            "why": columns(_ImportItem)["why"],
-            "dry_run": _DRY_RUN,
-        },
+        removed=list_of(_RemovedImport, "imports that were removed"),
+        why=columns(_ImportItem)["why"],
+        dry_run=_DRY_RUN,
     ),
     "db check": document(
         "DatabaseCheck",
         "The result of a check of the database.",
-        {
-            "database": _DATABASE,
-            "database_schema": about(int, "schema of the tables"),
-            "sound": about(bool, "true if nothing was found"),
-            **parts(
-                Inspection,
-                "findings unreplayed",
-                tournaments="number of tournaments",
-                games="number of games",
-                imports="number of imports",
-                editions="number of published editions",
-                repairable="number of findings that `db repair` can repair",
-            ),
-            "findings": list_of(_Finding, "what is wrong"),
-            "unreplayed": list_of(_Finding, "what this version cannot compute again"),
-        },
+        database=_DATABASE,
+        database_schema=about(int, "schema of the tables"),
+        sound=about(bool, "true if nothing was found"),
+        **parts(
+            Inspection,
+            "findings unreplayed",
+            tournaments="number of tournaments",
+            games="number of games",
+            imports="number of imports",
+            editions="number of published editions",
+            repairable="number of findings that `db repair` can repair",
+        ),
+        findings=list_of(_Finding, "what is wrong"),
+        unreplayed=list_of(_Finding, "what this version cannot compute again"),
     ),
     "db repair": document(
         "DatabaseRepair",
         "The repairs of a database.",
-        {
-            "database": _DATABASE,
-            "repairs": list_of(_Repair, "the repairs"),
-            "backup": about(str | None, "copy of the database before the repair; null: none"),
-        },
+        database=_DATABASE,
+        repairs=list_of(_Repair, "the repairs"),
+        backup=about(str | None, "copy of the database before the repair; null: none"),
     ),
     "db backup FILE": document(
         "DatabaseBackup",
         "A backup of a database.",
-        {
-            **parts(
-                Backup,
-                "path",
-                bytes="size of the file in bytes",
-                rows="number of rows",
-                database_schema="schema of the tables",
-            ),
-            "path": about(str, "path of the backup"),
-        },
+        **parts(
+            Backup,
+            "path",
+            bytes="size of the file in bytes",
+            rows="number of rows",
+            database_schema="schema of the tables",
+        ),
+        path=about(str, "path of the backup"),
     ),
     "db upgrade": document(
         "DatabaseUpgrade",
         "An upgrade of a database.",
-        {
-            "database": _DATABASE,
-            "from": about(int, "schema before"),
-            "to": about(int, "schema after"),
-            "backup": about(str | None, "file or schema of the server with the backup; null: none"),
-        },
+        database=_DATABASE,
+        **{"from": about(int, "schema before")},
+        to=about(int, "schema after"),
+        backup=about(str | None, "file or schema of the server with the backup; null: none"),
     ),
     "db copy SOURCE TARGET": document(
         "DatabaseCopy",
         "A copy of a database.",
-        {
-            "source": about(str, "path or address of the database that was copied"),
-            "target": about(str, "path or address of the copy"),
-            **parts(
-                Copy,
-                tournaments="number of tournaments and imports",
-                tables="number of tables with rows",
-                rows="number of rows",
-                digest="SHA-256 of all rows",
-            ),
-        },
+        source=about(str, "path or address of the database that was copied"),
+        target=about(str, "path or address of the copy"),
+        **parts(
+            Copy,
+            tournaments="number of tournaments and imports",
+            tables="number of tables with rows",
+            rows="number of rows",
+            digest="SHA-256 of all rows",
+        ),
     ),
 }
