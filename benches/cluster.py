@@ -28,6 +28,7 @@ from unittest import mock
 
 from benches.cluster_machines import Machinery
 from benches.cluster_place import Simulated
+from enginetour.cli.run import RunOptions
 from enginetour.cli.session import Run
 from enginetour.model.task import ProbeResult
 from enginetour.store.address import Address, parse_address
@@ -183,17 +184,8 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
         stack.enter_context(redirect_stdout(output))
         stack.enter_context(meter.metering())
         executor = stack.enter_context(probe_executor())
-        run = Run(
-            prepare(path, db),
-            db,
-            executor,
-            {},
-            new=False,
-            accept_change=False,
-            live=False,
-            cluster="dask=tcp://127.0.0.1:1",
-        )
-        run.go(given.slots, most_games=given.games)
+        options = RunOptions(given.slots, given.games, cluster="dask=tcp://127.0.0.1:1")
+        Run(prepare(path, db), db, executor, {}, options).go()
     yield from _results(given, meter, built[0])
 
 

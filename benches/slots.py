@@ -21,6 +21,7 @@ from statistics import mean
 from unittest import mock
 
 from benches.cluster import PARTS, Meter, configured, probed
+from enginetour.cli.run import RunOptions
 from enginetour.cli.session import Run
 from enginetour.store.tournaments import Store
 from enginetour.tournament import run as tournament
@@ -83,8 +84,7 @@ def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
         offset = time.time() - time.monotonic()
         executor = Measured(given.slots, command=command)
         stack.enter_context(executor)
-        run = Run(plan, None, executor, {}, new=False, accept_change=False, live=False)
-        run.go(given.slots, force=True, most_games=given.games)
+        Run(plan, None, executor, {}, RunOptions(given.slots, given.games, force=True)).go()
     if (window := meter.window(executor.full + 2 * given.mean, given.games - given.slots)) is None:
         yield "too short: all slots were never busy"
         return

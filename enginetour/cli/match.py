@@ -219,6 +219,7 @@ def match(
         return detected
 
     draft = draft_match(asked, of_workspace(workspace), Path.cwd(), detect)
+    from enginetour.cli.run import RunOptions
     from enginetour.cli.session import Run
 
     fresh = not (directory := workspace / "results").exists()
@@ -235,10 +236,9 @@ def match(
         echo(f"{quote_command('run', path, db=db)} plays it")
         return 0
     try:
-        how: dict[str, Any] = {"new": True, "resume_new": True, "accept_change": False, "live": False}
-        plan = prepare(path, db)
-        run = Run(plan, db, slots, known_probes(plan.sides, detected), **how, settled=announce)
-        code = run.go(concurrency, force=force)
+        plan, how = prepare(path, db), RunOptions(concurrency, force=force, new=True, resume_new=True)
+        run = Run(plan, db, slots, known_probes(plan.sides, detected), how, settled=announce)
+        code = run.go()
     except TourError as error:
         locate_typed(error, path, path.read_text("utf-8", "replace"), words)
         if not kept:

@@ -9,47 +9,84 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import PATH, count_option, database_option
+from enginetour.cli.options import PATH, count_option, database_option, gathered
 from enginetour.cli.printing import is_live_terminal
 from enginetour.model.errors import LeagueFound, UsageRefused
 from enginetour.store.address import Address, database_of, results_of, workspace_of
-from enginetour.tournament.executor import LocalExecutor, probe_executor
+from enginetour.tournament.executor import probe_executor
 
 if TYPE_CHECKING:
-    from enginetour.cli.output import SignalState
-    from enginetour.tournament.plan import Plan
-    from enginetour.tournament.probing import Begun
+    from enginetour.cli.session import Run
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a tournament is played, or a season of a league.
+
+    Attributes:
+        concurrency: number of concurrent games; None for that of the configuration.
+        max_games: stop after this number of games; None for no limit.
+        until: start no new games after this time (UTC seconds); None for no limit.
+        accept_change: resume although an engine has changed.
+        force: allow more concurrent games than processors.
+        strict: the exit code is 6 if there were incidents.
+        new: start the next edition of the tournament if the newest edition is finished.
+        resume_new: resume an unfinished tournament although `new` is set, as the demo does.
+        live: show a live table instead of one line per game.
+        cluster: the Dask cluster of --executor; None to play on this machine.
+    """
+
+    concurrency: int | None = None
+    max_games: int | None = None
+    until: float | None = None
+    accept_change: bool = False
+    force: bool = False
+    strict: bool = False
+    new: bool = False
+    resume_new: bool = False
+    live: bool = False
+    cluster: str | None = None
+
+
+def _run_options(
+    stop_at: str | None, fail_on: str | None, plain: bool, executor: str | None, **given: Any
+) -> RunOptions:
+    return RunOptions(
+        until=stop_time(stop_at) if stop_at is not None else None,
+        strict=fail_on is not None,
+        live=is_live_terminal() and not plain,
+        cluster=executor,
+        **given,
+    )
 
 
 @click.command()
 @click.argument("config", type=PATH)
 @database_option
-@click.option("--new", is_flag=True, help="Start the next edition of a finished tournament.")
-@count_option("--concurrency", show_default="as configured", help="Number of concurrent games.")
-@click.option("--executor", metavar="ADDRESS", help="Play on a Dask cluster: dask=tcp://HOST:8786.")
-@click.option("--force", is_flag=True, help="Allow more concurrent games than processors.")
-@count_option("--max-games", help="Stop after N more games.")
-@click.option("--stop-at", metavar="TIME", help="Start no new games after this local time: HH:MM or ISO 8601.")
-@click.option("--fail-on", type=click.Choice(["incidents"]), help="Exit with code 6 if there were incidents.")
-@click.option("--accept-change", is_flag=True, help="Resume although the program or options of an engine have changed.")
-@click.option("--plain", is_flag=True, help="Print one line per game instead of a live table.")
-def run(
-    config: Path,
-    db: Address | None,
-    new: bool,
-    concurrency: int | None,
-    executor: str | None,
-    force: bool,
-    max_games: int | None,
-    stop_at: str | None,
-    fail_on: str | None,
-    accept_change: bool,
-    plain: bool,
-) -> int:
+@gathered(
+    (
+        click.option("--new", is_flag=True, help="Start the next edition of a finished tournament."),
+        count_option("--concurrency", show_default="as configured", help="Number of concurrent games."),
+        click.option("--executor", metavar="ADDRESS", help="Play on a Dask cluster: dask=tcp://HOST:8786."),
+        click.option("--force", is_flag=True, help="Allow more concurrent games than processors."),
+        count_option("--max-games", help="Stop after N more games."),
+        click.option("--stop-at", metavar="TIME", help="Start no new games after this local time: HH:MM or ISO 8601."),
+        click.option("--fail-on", type=click.Choice(["incidents"]), help="Exit with code 6 if there were incidents."),
+        click.option(
+            "--accept-change",
+            is_flag=True,
+            help="Resume although the program or options of an engine have changed.",
+        ),
+        click.option("--plain", is_flag=True, help="Print one line per game instead of a live table."),
+    ),
+    "options",
+    _run_options,
+)
+def run(config: Path, db: Address | None, options: RunOptions) -> int:
     """Start the tournament or the league of the file CONFIG, or resume it.
 
     Ctrl-C stops after the games in progress. A second Ctrl-C stops at once;
@@ -62,38 +99,17 @@ def run(
 
     Example: enginetour run configs/quickstart.toml --stop-at 07:00
     """
-    until = stop_time(stop_at) if stop_at is not None else None
-    live = is_live_terminal() and not plain
     try:
-        with _starting(config, db, concurrency, new=new, here=executor is None) as start:
-            from enginetour.cli.session import Run
-
-            run = Run(
-                *(start.plan, db, start.executor, start.begun, start.signals),
-                new=new,
-                accept_change=accept_change,
-                live=live,
-                cluster=executor,
-            )
-            return run.go(concurrency, force=force, most_games=max_games, until=until, strict=fail_on is not None)
+        with _starting(config, db, options) as started:
+            return started.go()
     except LeagueFound as found:
-        if new or executor is not None:
-            step = f"begin the next season with enginetour season next {config}" if new else "leagues use this machine"
-            raise UsageRefused(
-                "is not possible for a league", place="--new" if new else "--executor", step=step
-            ) from found
+        if options.new or options.cluster is not None:
+            begin = f"begin the next season with enginetour season next {config}"
+            place, step = ("--new", begin) if options.new else ("--executor", "leagues use this machine")
+            raise UsageRefused("is not possible for a league", place=place, step=step) from found
     from enginetour.cli.season import play_league
 
-    return play_league(
-        config,
-        db,
-        concurrency=concurrency,
-        max_games=max_games,
-        until=until,
-        accept_change=accept_change,
-        force=force,
-        strict=fail_on is not None,
-    )
+    return play_league(config, db, options)
 
 
 @click.command()
@@ -120,31 +136,14 @@ def demo(directory: Path | None) -> int:
     if database.exists() and not os.access(database, os.W_OK):
         raise UsageRefused("cannot be written", place=str(database), step="choose another directory with --dir")
     new = database.exists()
-    with _starting(config, database, new=new) as start:
-        from enginetour.cli.session import Run
-
-        run = Run(
-            *(start.plan, database, start.executor, start.begun, start.signals),
-            new=new,
-            accept_change=True,
-            live=is_live_terminal(),
-            resume_new=True,
-        )
-        return run.go(min(2, allowed_processors().count))
-
-
-@dataclass(frozen=True, slots=True)
-class _Start:
-    plan: Plan
-    executor: LocalExecutor
-    begun: Begun
-    signals: SignalState
+    count = min(2, allowed_processors().count)
+    options = RunOptions(count, accept_change=True, new=new, resume_new=True, live=is_live_terminal())
+    with _starting(config, database, options) as started:
+        return started.go()
 
 
 @contextmanager
-def _starting(
-    config: Path, db: Address | None, concurrency: int | None = None, *, new: bool, here: bool = True
-) -> Iterator[_Start]:
+def _starting(config: Path, db: Address | None, options: RunOptions) -> Iterator[Run]:
     """Start slots and prepare a run. In a first tournament, engines start while the database modules load."""
     directory = config.resolve().parent
     with probe_executor(results_of(directory, database_of(directory, db)), start=True) as executor:
@@ -152,13 +151,17 @@ def _starting(
         from enginetour.tournament.plan import prepare, refuse_few_files
         from enginetour.tournament.probing import begin_probes
 
-        plan, signals = prepare(config, db, resumes=not new), SignalState()
+        plan, signals = prepare(config, db, resumes=not options.new), SignalState()
         is_first = isinstance(plan.database, Path) and not plan.database.exists()
+        here = options.cluster is None
         if here:
-            refuse_few_files(concurrency or plan.config.play.concurrency)
+            refuse_few_files(options.concurrency or plan.config.play.concurrency)
         signals.last_line = EARLY
         with signals.noting():
-            yield _Start(plan, executor, begin_probes(plan.sides, executor) if here and is_first else {}, signals)
+            begun = begin_probes(plan.sides, executor) if here and is_first else {}
+            from enginetour.cli.session import Run
+
+            yield Run(plan, db, executor, begun, options, signals)
 
 
 def stop_time(text: str, now: datetime | None = None) -> float:

@@ -25,6 +25,7 @@ from enginetour.reports.sheet import render
 from enginetour.store.address import Address, database_of
 
 if TYPE_CHECKING:
+    from enginetour.cli.run import RunOptions
     from enginetour.tournament.league import LeagueRun
 
 _PROGRESS_GAMES = 10  # games between two lines about the progress
@@ -33,29 +34,8 @@ _RESULTS = frozenset({"game", "finished"})
 _MESSAGES = frozenset({"started", "incident", "resumed", "trouble", "stopped"})  # a "trouble" precedes other events
 
 
-def play_league(
-    path: Path,
-    db: Address | None,
-    *,
-    concurrency: int | None,
-    max_games: int | None,
-    until: float | None,
-    accept_change: bool,
-    force: bool,
-    strict: bool,
-) -> int:
-    """Start or resume the newest season of a league, and return the exit code.
-
-    Args:
-        path: the league file.
-        db: the database; None for that of the workspace.
-        concurrency: number of concurrent games; None for that of the file.
-        max_games: stop after this number of games.
-        until: start no new games after this time (UTC seconds).
-        accept_change: resume although an engine has changed.
-        force: allow more concurrent games than processors.
-        strict: return code 6 if there were incidents in this run.
-    """
+def play_league(path: Path, db: Address | None, options: RunOptions) -> int:
+    """Start or resume the newest season of the league of a file, and return the exit code."""
     from enginetour.tournament.league import LeagueRun, read_league
 
     database = database_of(path.resolve().parent, db)
@@ -78,7 +58,15 @@ def play_league(
             tell(text)
 
     run = LeagueRun(
-        read_league(path), database, show, tell, concurrency, max_games, until, accept_change=accept_change, force=force
+        read_league(path),
+        database,
+        show,
+        tell,
+        options.concurrency,
+        options.max_games,
+        options.until,
+        accept_change=options.accept_change,
+        force=options.force,
     )
     again = quote_command("run", path, db=db)
     signals.last_line = f"stopped; {again} resumes it"
@@ -93,7 +81,7 @@ def play_league(
     with signals.noting(), nonblocking_output(lambda: bool(signals)):
         try:
             code = _play(run, console, signals, quote_command("season", "next", path, db=db), again)
-            return INCIDENTS_CODE if strict and incidents and code in (0, STOPPED_CODE) else code
+            return INCIDENTS_CODE if options.strict and incidents and code in (0, STOPPED_CODE) else code
         finally:
             discard_output()
 

@@ -45,6 +45,7 @@ from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
 from enginetour.tournament.watching import RunProgress
 
 if TYPE_CHECKING:
+    from enginetour.cli.run import RunOptions
     from enginetour.tournament.cluster.executor import DaskExecutor
     from enginetour.tournament.plan import Plan
     from enginetour.tournament.probing import Begun
@@ -145,13 +146,9 @@ class Run:
         db: Address | None,
         executor: LocalExecutor,
         begun: Begun,
+        options: RunOptions,
         signals: SignalState | None = None,
         *,
-        new: bool,
-        accept_change: bool,
-        live: bool,
-        resume_new: bool = False,
-        cluster: str | None = None,
         settled: Callable[[], None] = lambda: None,
     ) -> None:
         """Prepare a run.
@@ -161,22 +158,15 @@ class Run:
             db: the database; None for the database of the workspace.
             executor: its slots play the games; the caller closes it.
             begun: probes of the engines that have been started in `executor`.
+            options: how the tournament is played.
             signals: where signals are noted since the start of the probes.
-            new: start the next edition of the tournament if the newest edition is finished.
-            accept_change: resume although an engine has changed.
-            live: show a live table instead of one line per game.
-            resume_new: resume an unfinished tournament although `new` is set, as the demo does.
-            cluster: the Dask cluster of --executor; None to play on this machine.
             settled: called when the run can no longer fail before its first game.
         """
-        self.plan, self.path, self.db = plan, plan.config.path, db
+        self.plan, self.path, self.db, self.options = plan, plan.config.path, db, options
         self.signals = signals or SignalState()
         self._executor = executor
         self._begun = begun
-        self.cluster = cluster
-        self.new, self.accept_change, self.live = new, accept_change, live
-        self.resume_new, self.settled = resume_new, settled
-        self.until: float | None = None
+        self.settled = settled
         self.console = Console()
         self.closing = ExitStack()  # closed after the last output, because it may take a while
         self._made: RecordedRun | None = None
@@ -186,38 +176,21 @@ class Run:
     @property
     def again(self) -> str:
         """Return the command that starts or resumes the tournament."""
-        executor = f" {shlex.join(['--executor', self.cluster])}" if self.cluster else ""
+        cluster = self.options.cluster
+        executor = f" {shlex.join(['--executor', cluster])}" if cluster else ""
         return quote_command("run", self.path, db=self.db) + executor
 
-    def go(
-        self,
-        concurrency: int | None = None,
-        *,
-        force: bool = False,
-        most_games: int | None = None,
-        until: float | None = None,
-        strict: bool = False,
-    ) -> int:
-        """Play until the tournament ends or is stopped, and return the exit code.
-
-        Args:
-            concurrency: number of concurrent games; None for the number of the configuration.
-            force: allow more concurrent games than processors.
-            most_games: stop after this number of games; None for no limit.
-            until: start no new games after this time (UTC seconds); None for no limit.
-            strict: return code 6 if there were incidents.
-        """
-        self.until = until
+    def go(self) -> int:
+        """Play until the tournament ends or is stopped, and return the exit code."""
         play = self.plan.config.play
-        count = concurrency or play.concurrency
-        self._cores = None
-        if play.affinity is True and self.cluster is None:
-            self._cores = own_cores(self.plan.sides.values(), count, self.plan.config.at("play", "affinity"))
-        self._check_limits(count, force)
+        slots = self.options.concurrency or play.concurrency
+        if play.affinity is True and self.options.cluster is None:
+            self._cores = own_cores(self.plan.sides.values(), slots, self.plan.config.at("play", "affinity"))
+        self._check_limits(slots, self.options.force)
         self.signals.last_line = f"{EARLY}; {self.again} starts it"
         with self.signals.noting(), nonblocking_output(lambda: bool(self.signals)), self.closing:
             try:
-                code, wrong = self._run(count, most_games, force=force)
+                code, wrong = self._run(slots)
             except (_StoppedEarly, StoreBusy):  # SQLite waits for some locks itself and does not check signals
                 if not self.signals or self._playing:
                     raise
@@ -225,19 +198,21 @@ class Run:
                 return self.signals.code
             finally:
                 discard_output()
-            return INCIDENTS_CODE if strict and wrong and code in (0, STOPPED_CODE) else code
+            return INCIDENTS_CODE if self.options.strict and wrong and code in (0, STOPPED_CODE) else code
 
-    def _run(self, slots: int, most_games: int | None, *, force: bool) -> tuple[int, bool]:
-        new = self.new and not (self.resume_new and self._unfinished())
-        check, show = self._check_signals, self._print
+    def _run(self, slots: int) -> tuple[int, bool]:
+        options, check, show = self.options, self._check_signals, self._print
+        new = options.new and not (options.resume_new and self._unfinished())
         with (
             rows_of_others(self.plan.database),
-            machines_of(self.cluster, self.plan, slots, force=force, check_stop=check, tell=show) as self._dask,
+            machines_of(
+                options.cluster, self.plan, slots, force=options.force, check_stop=check, tell=show
+            ) as self._dask,
             run.open_session(
-                replace(self.plan, away=self.cluster is not None),
+                replace(self.plan, away=options.cluster is not None),
                 self._executor,
                 new=new,
-                accept_change=self.accept_change,
+                accept_change=options.accept_change,
                 tell=show,
                 check_stop=check,
                 begun=self._begun,
@@ -248,12 +223,12 @@ class Run:
             for notice in self.plan.config.notices:
                 self.console.echo(f"note: {notice}")
             sides = session.sides.values()
-            crowd = () if self.cluster else (*overload_warnings(sides, slots), *missing_paths(sides))
+            crowd = () if options.cluster else (*overload_warnings(sides, slots), *missing_paths(sides))
             for warning in filter(
                 str, (process.root_warning(), self.plan.book.left_out, *few_open(self.plan.config, slots), *crowd)
             ):
                 self.console.echo(f"warning: {warning}")
-            code = self._play(session, slots, most_games)
+            code = self._play(session, slots)
             return code, any(not incident.is_warning for _, incident in session.log.incidents())
 
     def _print(self, text: str) -> None:
@@ -276,11 +251,11 @@ class Run:
             format_, state = fold(log)
             return bool(format_.offers(state))
 
-    def _play(self, session: Session, slots: int, most_games: int | None) -> int:
+    def _play(self, session: Session, slots: int) -> int:
         self._made = made = RecordedRun(session, self.console.trouble, lambda: bool(self.signals), self.signals.is_hard)
         if session.resumed:
             self._print_resumed(made)
-        self.console.screen = screen = LiveTable(made.progress) if self.live else Lines(made.progress)
+        self.console.screen = screen = LiveTable(made.progress) if self.options.live else Lines(made.progress)
         watchers = self._stop_watcher(made.progress)
 
         def ready(scheduler: Scheduler) -> None:
@@ -298,7 +273,7 @@ class Run:
                 limits=self._check_limits,
                 ready=ready,
                 cause=self._why,
-                most_games=most_games,
+                most_games=self.options.max_games,
                 cluster=self._dask,
                 watchers=watchers,
             )
@@ -329,21 +304,18 @@ class Run:
             return self.signals.name
         if end is RunEnd.ENOUGH:
             return "--max-games"
-        return (
-            "--stop-at"
-            if self.until is not None and time.time() >= self.until
-            else "requested through the control socket"
-        )
+        until = self.options.until
+        return "--stop-at" if until is not None and time.time() >= until else "requested through the control socket"
 
     def _stop_watcher(self, progress: RunProgress) -> Sequence[Watcher]:
-        if self.until is None:
+        if (until := self.options.until) is None:
             return ()
-        progress.stop_at = self.until
-        self.console.trouble(f"no new games from {format_clock(self.until)} on (--stop-at)")
-        return (StopAt(self.until, self.console),)
+        progress.stop_at = until
+        self.console.trouble(f"no new games from {format_clock(until)} on (--stop-at)")
+        return (StopAt(until, self.console),)
 
     def _check_limits(self, slots: int, force: bool) -> None:
-        if self.cluster is None:
+        if self.options.cluster is None:
             check_limits(self._cores, slots, force)
 
     def _code(self, end: RunEnd, session: Session, suspended: Sequence[str]) -> int:
