@@ -16,6 +16,7 @@ from enginetour.cli.options import (
     PATH,
     TournamentChoice,
     count_option,
+    gathered,
     refuse_output,
     tournament_argument,
     tournament_options,
@@ -55,6 +56,16 @@ if TYPE_CHECKING:
     from enginetour.store.log import TournamentLog
 
 
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """How an incident is replayed."""
+
+    times: int = 1
+    speed: float = 1.0
+    last_search: bool = False
+    accept_change: bool = False
+
+
 @click.command()
 @click.argument("number", metavar="[NUMBER]", type=COUNTED, required=False)
 @tournament_options
@@ -68,17 +79,27 @@ if TYPE_CHECKING:
 @click.option(
     "--replay", is_flag=True, help="Send the engine the same input again to reproduce the incident of a game."
 )
-@count_option("--times", most=1000, default=1, show_default=True, help="Number of replays (with --replay).")
-@click.option(
-    "--speed",
-    type=click.FloatRange(1, 1000),
-    default=1.0,
-    show_default=True,
-    metavar="X",
-    help="Divide the thinking times by X (with --replay).",
+@gathered(
+    (
+        count_option("--times", most=1000, default=1, show_default=True, help="Number of replays (with --replay)."),
+        click.option(
+            "--speed",
+            type=click.FloatRange(1, 1000),
+            default=1.0,
+            show_default=True,
+            metavar="X",
+            help="Divide the thinking times by X (with --replay).",
+        ),
+        click.option("--last-search", is_flag=True, help="Repeat only the search of the incident (with --replay)."),
+        click.option(
+            "--accept-change",
+            is_flag=True,
+            help="Replay although the engine's files have changed (with --replay).",
+        ),
+    ),
+    "options",
+    ReplayOptions,
 )
-@click.option("--last-search", is_flag=True, help="Repeat only the search of the incident (with --replay).")
-@click.option("--accept-change", is_flag=True, help="Replay although the engine's files have changed (with --replay).")
 def games(
     number: int | None,
     chosen: TournamentChoice,
@@ -87,10 +108,7 @@ def games(
     incidents: bool,
     endings: bool,
     replay: bool,
-    times: int,
-    speed: float,
-    last_search: bool,
-    accept_change: bool,
+    options: ReplayOptions,
 ) -> None:
     """List the games of a tournament, or show game NUMBER with its moves.
 
@@ -110,11 +128,10 @@ def games(
         if number is None:
             step = "find the NUMBER of a game with enginetour games --incidents"
             raise UsageRefused("needs the NUMBER of a game", place="--replay", step=step)
-        options = ReplayOptions(times, speed, last_search, accept_change, engine)
         with chosen.open(lasting=True) as log:
-            _replay_incident(log, number, options)
+            _replay_incident(log, number, engine, options)
         return
-    if times != 1 or speed != 1.0 or last_search or accept_change:
+    if options != ReplayOptions():
         raise UsageRefused("--times, --speed, --last-search and --accept-change need --replay", step="add --replay")
     with chosen.open() as log:
         if number is not None:
@@ -323,22 +340,11 @@ def _export_tde(log: TournamentLog, folder: Path | None) -> None:
 MARGIN_MS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayOptions:
-    """The options of `enginetour games --replay`."""
-
-    times: int
-    speed: float
-    last_search: bool
-    accept_change: bool
-    engine: str | None
-
-
-def _replay_incident(log: TournamentLog, number: int, options: ReplayOptions) -> None:
+def _replay_incident(log: TournamentLog, number: int, engine: str | None, options: ReplayOptions) -> None:
     from enginetour.tournament.executor import LocalExecutor
 
     game = log.game(number).game
-    incident = _incident(game, options.engine, number)
+    incident = _incident(game, engine, number)
     task = _task(log, number, game, incident, options)
     if output_form() != "json":
         _announce(incident, task, options)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.cli.options import PATH, gathered
+from enginetour.cli.options import PATH, gathered, many_option, parameter_of
 from enginetour.cli.printing import format_sheet
 from enginetour.model.errors import UsageRefused, did_you_mean
 from enginetour.ratings.incremental import LARGEST
@@ -107,107 +107,100 @@ def _ratings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
     return tuple((name, name and _finite(ctx, param, text)) for name, text in pairs)
 
 
-def _many(*words: str, help: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:  # noqa: A002
-    return words, {"multiple": True, "help": f"{help} Can be given several times.", **settings}
-
-
-def _one(*words: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
-    return words, settings
-
-
 _OPTIONS = (
-    _one(
+    click.option(
         "--system",
         type=SystemChoice(_SYSTEMS),
         show_default="ml",
         help="Rating system: maximum likelihood, Elo, Czech GoR or EGF GoR.",
     ),
-    _many(
+    many_option(
         "--setting",
         "settings",
         metavar="KEY=VALUE",
         callback=table,
         help="Set a key of the rating system, such as k=20 for elo (not for ml).",
     ),
-    _one(
+    click.option(
         "--model",
         "likelihood",
         type=click.Choice(LIKELIHOODS),
         show_default="logistic",
         help="Draw model: half a win, Davidson, or Rao-Kupper as in BayesElo.",
     ),
-    _one(
+    click.option(
         "--prior",
         metavar="PRIOR",
         show_default="auto",
         help="Prior of the ratings: auto, none, gaussian=SD, draws=W or virtual=P.",
     ),
-    _one("--advantage", metavar="ELO|fit", callback=_number, show_default="0", help="White's advantage in Elo."),
-    _many("--anchor", "anchors", metavar="NAME=RATING", callback=_ratings, help="Fix the rating of an engine."),
-    _many(
+    click.option(
+        "--advantage", metavar="ELO|fit", callback=_number, show_default="0", help="White's advantage in Elo."
+    ),
+    many_option("--anchor", "anchors", metavar="NAME=RATING", callback=_ratings, help="Fix the rating of an engine."),
+    many_option(
         "--loose-anchor",
         "loose",
         metavar="NAME=RATING+-SD",
         callback=table,
         help="Prior rating of an engine and its standard deviation.",
     ),
-    _one(
+    click.option(
         "--average",
         metavar="ELO",
         callback=_number,
         show_default="0 without anchors",
         help="Average rating of each rating pool.",
     ),
-    _one(
+    click.option(
         "--scale",
         metavar="POINTS",
         callback=_number,
         show_default="400",
         help="Rating difference at odds of ten to one; Ordo uses 403.514.",
     ),
-    _many("--tournaments", metavar="GLOB", help="Only games of these tournaments; 'NAME #2' selects one edition."),
-    _many("--not-tournaments", metavar="GLOB", help="No games of these tournaments."),
-    _many("--engine", "--include", "engines", metavar="GLOB", help="Only games between these engines."),
-    _many("--not-engine", "--exclude", "not_engines", metavar="GLOB", help="No games of these engines."),
-    _one("--since", metavar="DATE", callback=_day, help="First day (UTC) of the games, such as 2026-11-01."),
-    _one("--until", metavar="DATE", callback=_day, help="Last day (UTC) of the games."),
-    _many(
+    many_option(
+        "--tournaments", metavar="GLOB", help="Only games of these tournaments; 'NAME #2' selects one edition."
+    ),
+    many_option("--not-tournaments", metavar="GLOB", help="No games of these tournaments."),
+    many_option("--engine", "--include", "engines", metavar="GLOB", help="Only games between these engines."),
+    many_option("--not-engine", "--exclude", "not_engines", metavar="GLOB", help="No games of these engines."),
+    click.option("--since", metavar="DATE", callback=_day, help="First day (UTC) of the games, such as 2026-11-01."),
+    click.option("--until", metavar="DATE", callback=_day, help="Last day (UTC) of the games."),
+    many_option(
         "--time-class",
         "time_classes",
         metavar="CLASS",
         help="Only games of this class: bullet, blitz, rapid, ..., nodes, depth, movetime.",
     ),
-    _many("--tc", metavar="GLOB", help="Only games with these time controls."),
-    _many(
+    many_option("--tc", metavar="GLOB", help="Only games with these time controls."),
+    many_option(
         "--exclude-termination",
         metavar="WORD,...",
         callback=_words,
         help="Leave out games that ended by time, crash, stall, illegal-move or adjudication.",
     ),
-    _many("--hardware", metavar="GLOB", help="Only games on these processors."),
-    _one("--odds/--even", "odds", default=None, show_default="even", help="Count games at time odds, too."),
-    _one("--variant", metavar="NAME", show_default="standard", help="Only games of this variant: chess960, ..."),
-    _one("--min-games", type=click.IntRange(min=0), metavar="N", help="Leave out engines with fewer games."),
-    _one(
+    many_option("--hardware", metavar="GLOB", help="Only games on these processors."),
+    click.option("--odds/--even", "odds", default=None, show_default="even", help="Count games at time odds, too."),
+    click.option(
+        "--variant", metavar="NAME", show_default="standard", help="Only games of this variant: chess960, ..."
+    ),
+    click.option("--min-games", type=click.IntRange(min=0), metavar="N", help="Leave out engines with fewer games."),
+    click.option(
         "--best-of-family/--whole-families",
         "best_of_family",
         default=None,
         help="Show only the best engine of each family.",
     ),
-    _one(
+    click.option(
         "--by",
         type=click.Choice(["version", "name"]),
         show_default="version",
         help="Rate each engine version, or all versions of a name as one engine.",
     ),
-    _many("--alias", "alias", metavar="OTHER=NAME", callback=table, help="Rate the engine OTHER as NAME."),
-    _one("--aliases", type=PATH, metavar="FILE", help='Aliases from a file with lines "name","alias","alias".'),
+    many_option("--alias", "alias", metavar="OTHER=NAME", callback=table, help="Rate the engine OTHER as NAME."),
+    click.option("--aliases", type=PATH, metavar="FILE", help='Aliases from a file with lines "name","alias","alias".'),
 )
-
-
-def _field(words: tuple[str, ...]) -> str:
-    """Return the name of an option's parameter."""
-    return words[-1].partition("/")[0].lstrip("-").replace("-", "_")
 
 
 def _fields(**asked: Any) -> dict[str, Any]:
@@ -229,17 +222,13 @@ def _fields(**asked: Any) -> dict[str, Any]:
 
 # All filters and terms, passed to the command as `fields` of a list definition (None restores a default).
 # `file_list_options` has only those that apply to PGN files.
-list_options = gathered([click.option(*words, **settings) for words, settings in _OPTIONS], "fields", _fields)
-file_list_options = gathered(
-    [click.option(*words, **settings) for words, settings in _OPTIONS if _field(words) not in STORE_ONLY],
-    "fields",
-    _fields,
-)
+list_options = gathered(_OPTIONS, "fields", _fields)
+file_list_options = gathered([one for one in _OPTIONS if parameter_of(one).name not in STORE_ONLY], "fields", _fields)
 
 
 def flags(fields: Iterable[str]) -> str:
     """Return the options that set these fields of a list definition, separated by commas."""
-    typed = {_field(words): words[0].partition("/")[0] for words, _ in _OPTIONS}
+    typed = {param.name: param.opts[0] for param in map(parameter_of, _OPTIONS)}
     return ", ".join(typed.get(field, "--alias" if field == "aliases" else f"--{field}") for field in fields)
 
 
@@ -386,11 +375,10 @@ def _head_to_head(
 
 
 # The option whose patterns `requested_errors` evaluates.
-errors_option = click.option(
+errors_option = many_option(
     "--errors-for",
-    multiple=True,
     metavar="GLOB",
-    help="In rating pools of over 4,000 engines, compute errors only for these engines. Can be given several times.",
+    help="In rating pools of over 4,000 engines, compute errors only for these engines.",
 )
 
 

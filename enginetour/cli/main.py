@@ -85,26 +85,9 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 
 # Commands that start engines or reach a running tournament; the others work on each system that has Python.
-NEED_LINUX = frozenset(
-    [
-        "add",
-        "check",
-        "concurrency",
-        "demo",
-        "engines",
-        "finish",
-        "machines",
-        "match",
-        "pause",
-        "replace",
-        "run",
-        "serve",
-        "status",
-        "unpause",
-        "void",
-        "withdraw",
-    ]
-)
+NEED_LINUX = {"check", "match", "serve", "status"} | {
+    name for name, (_, module, _, _) in COMMANDS.items() if module in ("changing", "engines", "run")
+}
 
 # previous name -> the present one; the previous names still work
 PREVIOUS_COMMANDS = {"ladder": "bubble", "slots": "concurrency"}

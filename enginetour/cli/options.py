@@ -82,14 +82,18 @@ class Database(click.ParamType[Address]):
         return [CompletionItem(incomplete, type="file")]
 
 
+def parameter_of(option: Callable[[Any], Any]) -> click.Parameter:
+    """Return the parameter that a decorator of click adds to a command."""
+
+    def bare() -> None: ...
+
+    (made,) = option(bare).__click_params__
+    return made  # type: ignore[no-any-return]
+
+
 def gathered(options: Sequence[Callable[[Any], Any]], argument: str, make: Callable[..., Any]) -> Callable[[F], F]:
     """Return a decorator that adds options and passes their values to the command as one argument, built by `make`."""
-
-    def named(*_: object) -> None: ...
-
-    for option in reversed(options):
-        option(named)
-    names = [param.name for param in named.__click_params__]  # type: ignore[attr-defined]
+    names = [parameter_of(option).name for option in options]
 
     def add(command: F) -> F:
         @wraps(command)

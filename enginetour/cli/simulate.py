@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -264,7 +264,7 @@ _NOISE = 50.0  # Elo; as for the ratings of a night
     show_default="known if all engines have ratings",
     help="Whether the formats may use ratings.",
 )
-@click.option("--list", "ratings_of", metavar="NAME", help="Use the ratings of a rating list.")
+@click.option("--list", "ratings_of", default="", metavar="NAME", help="Use the ratings of a rating list.")
 @_elo_option("--spread", "150", "unknown strengths")
 @_elo_option("--noise", "errors of the list, or 50", "known ratings around the true strength")
 @click.option(
@@ -284,24 +284,14 @@ _NOISE = 50.0  # Elo; as for the ratings of a night
 @output_options
 def plan(
     config: Path | None,
-    entrants: int | None,
-    engines: tuple[str, ...],
     hours: float | None,
     league: bool,
     seasons: int,
-    concurrency: int | None,
-    tc: str | None,
-    goal: str,
-    ratings: Literal["known", "unknown"] | None,
-    ratings_of: str | None,
-    spread: float | None,
-    noise: float | None,
-    game_seconds: float | None,
-    seed: int,
     fields: int,
     processes: int,
     output: Path | None,
     db: Address | None,
+    **wanted: Any,
 ) -> None:
     """Compare formats for a night, and write the best one.
 
@@ -319,26 +309,12 @@ def plan(
 
     _refuse_unused(league=league)
     if league:
-        _plan_league(config, seasons, fields, processes, spread, noise, seed)
+        spread, noise = wanted["spread"], wanted["noise"]
+        _plan_league(config, seasons, fields, processes, spread, noise, wanted["seed"])
         return
     if hours is None:
         raise UsageRefused("is missing", place="--hours", step="give the hours that the tournament may take")
-    request = PlanRequest(
-        hours=hours,
-        goal=goal,
-        entrants=entrants,
-        engines=engines,
-        config=config,
-        ratings_of=ratings_of or "",
-        ratings=ratings,
-        concurrency=concurrency,
-        tc=tc,
-        spread=spread,
-        noise=noise,
-        game_seconds=game_seconds,
-        seed=seed,
-        database=db,
-    )
+    request = PlanRequest(hours, config=config, database=db, **wanted)
     refuse_output(output)
     with _progress(_STEPS) as show:
         made = plan_night(request, processes=processes, most=fields, progress=lambda share: show(int(share * _STEPS)))
