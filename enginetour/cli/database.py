@@ -60,7 +60,6 @@ def _print_imports(db: Address | None) -> None:
 
     with open_store(db) as store:
         rows: Sequence[Mapping[str, Any]] = documents.imports(store)
-    shown = tuple({"files": ", ".join(row["files"])} for row in rows)
     whole = output_form() == "csv"
     columns = (
         Column("name", "import", left=True, flexible=True),
@@ -71,11 +70,11 @@ def _print_imports(db: Address | None) -> None:
         Column("duplicates", "duplicates"),
         Column("engines", "engines"),
         *((Column("removed", "removed", left=True),) if whole or any(row["removed"] for row in rows) else ()),
-        Column("files", "files", left=True, flexible=True),
+        Column("files", "files", left=True, flexible=True, form=", ".join),
     )
     notes = ["duplicates: games that were already in the database"] if rows else ["no imports yet"]
     notes += [f"{row['name']} #{row['edition']} was removed: {row['why']}" for row in rows if row["why"]]
-    print_sheet(Sheet("imports", columns, tuple(rows), shown, tuple(notes)))
+    print_sheet(Sheet("imports", columns, tuple(rows), notes=tuple(notes)))
 
 
 def _remove_imports(db: Address | None, names: tuple[str, ...], why: str, *, dry_run: bool) -> None:

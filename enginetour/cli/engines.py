@@ -15,7 +15,7 @@ import click
 from enginetour.cli.options import PATH, many_option
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet
 from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, match_name, suggest
-from enginetour.reports.sheet import Column, Sheet, format_count, safe_text
+from enginetour.reports.sheet import Column, Sheet, format_count, format_yes, safe_text
 from enginetour.store.address import workspace_of
 
 if TYPE_CHECKING:
@@ -47,10 +47,9 @@ def list_() -> None:
         Column("id", "id", left=True),
         Column("name", "name", left=True, flexible=True),
         Column("protocol", "protocol", left=True),
-        Column("limits", "limits", left=True, flexible=True),
-        Column("here", "here", left=True),
+        Column("limits", "limits", left=True, flexible=True, form=" ".join),
+        Column("here", "here", left=True, form=format_yes),
     )
-    entries = _registry().entries(_report_broken)
     rows = tuple(
         {
             "id": entry.id,
@@ -59,13 +58,9 @@ def list_() -> None:
             "limits": sorted(entry.supported_limits),
             "here": _is_here(entry),
         }
-        for entry in entries
+        for entry in _registry().entries(_report_broken)
     )
-    shown = tuple(
-        {"here": "yes" if row["here"] else "no", "limits": " ".join(sorted(entry.supported_limits))}
-        for row, entry in zip(rows, entries, strict=True)
-    )
-    print_sheet(Sheet("", columns, rows, shown), {"engines": rows})
+    print_sheet(Sheet("", columns, rows), {"engines": rows})
 
 
 @engines.command()

@@ -354,23 +354,22 @@ def _head_to_head(
     notes: Sequence[str],
 ) -> str:
     from enginetour.ratings.opponents import opponents_of
-    from enginetour.ratings.ratinglist import fit_bases, quantile
+    from enginetour.ratings.ratinglist import fit_bases
     from enginetour.reports import ratinglist as sheets
-
-    word, confidence, wide = display.versus or _EVERYBODY, display.confidence, quantile(display.confidence)
     from enginetour.tournament.rating import name_with_games
 
+    word, confidence = display.versus or _EVERYBODY, display.confidence
     only = None if word == _EVERYBODY else name_with_games(word, pairs.names, "--against")
     met = dict(opponents_of(pairs, list(fit_bases(found.rows).values()), only=only))
     if form == "json":
-        records = sheets.head_to_head_json(met, found, quantile=wide, confidence=confidence)
+        records = sheets.head_to_head_json(met, found, confidence=confidence)
         return json_text({**json, "head_to_head": records}) + "\n"
     if form == "csv" or (only is None and form != "text"):
-        return format_sheet(sheets.head_to_head_sheet(met, found, quantile=wide), form, columns)
+        return format_sheet(sheets.head_to_head_sheet(met, found, confidence=confidence), form, columns)
     if only is None:
         return sheets.head_to_head_text(met, found, columns, confidence=confidence, notes=notes)
     heading = f"{only} · {title}" if title else only
-    sheet = sheets.engine_sheet(heading, only, met[only], found, quantile=wide, confidence=confidence, notes=notes)
+    sheet = sheets.engine_sheet(heading, only, met[only], found, confidence=confidence, notes=notes)
     return format_sheet(sheet, form, columns)
 
 

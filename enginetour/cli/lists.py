@@ -467,7 +467,7 @@ def history(engine: str, db: Address | None, list_name: str | None, table: str |
             "opponents": [asdict(opponent) for opponent in found.opponents],
         }
         if flag == "csv" and table in ("editions", "events"):
-            print_sheet((sheets.published_sheet if table == "editions" else sheets.all_events_sheet)(value))
+            print_sheet(sheets.published_sheet(value) if table == "editions" else sheets.events_sheet(value))
             return
         print_sheet(sheets.opponents_sheet(value), value)
         if flag in ("json", "csv"):

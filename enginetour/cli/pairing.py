@@ -26,8 +26,7 @@ from enginetour.model.errors import (
 from enginetour.model.renamed import system_name
 from enginetour.reports.standings import (
     CheckedRound,
-    checked_json,
-    checked_sheet,
+    checked_rounds,
     round_json,
     round_sheet,
     scores_json,
@@ -285,9 +284,7 @@ def _check_all(outside: TournamentFile, file: Path, name: str, given: Mapping[st
             found.append(CheckedRound(number, len(stood.boards), (), (), str(error)))
     if not found:
         raise InputRefused("no round is paired yet", place=str(file), step=f"run enginetour pair {file}")
-    notes = list(dict.fromkeys(notes))
-    sheet = checked_sheet(f"rounds checked · {name}", found, at.labels, notes)
-    print_sheet(sheet, checked_json(name, found, at.labels, notes))
+    print_sheet(*checked_rounds(name, found, at.labels, list(dict.fromkeys(notes))))
     if any(one.differs for one in found):
         click.get_current_context().exit(PAIRINGS_DIFFER)
 

@@ -35,7 +35,7 @@ from enginetour.model.errors import (
 from enginetour.model.renamed import system_name
 from enginetour.model.timecontrol import TimeControl
 from enginetour.model.variants import variant_named
-from enginetour.reports.sheet import Column, Sheet, format_duration
+from enginetour.reports.sheet import Column, Sheet, format_duration, format_hours
 from enginetour.reports.standings import probes_sheet
 from enginetour.reports.starts import round_one_lines
 from enginetour.store.address import Address, database_of, rows_of_others, workspace_of
@@ -321,7 +321,7 @@ _LEAGUE = (
     Column("engines", "engines"),
     Column("fewest", "fewest games"),
     Column("most", "most games"),
-    Column("longest_hours", "at most", form=lambda hours: "" if hours is None else format_duration(hours * 3600)),
+    Column("longest_hours", "at most", form=format_hours),
 )
 
 

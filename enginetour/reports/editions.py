@@ -37,7 +37,7 @@ _OTHER_ZERO = f"{OTHER_POOL}: the rating pool has a different zero point than be
 _LISTS = (
     Column("name", "list", left=True, flexible=True),
     Column("revision", "revision"),
-    Column("edition", "edition"),
+    Column("edition", "edition", form=lambda number: str(number or "none")),
     Column("published", "published", left=True),
     Column("definition", "definition", left=True, flexible=True),
 )
@@ -88,12 +88,9 @@ def list_sheet(title: str, found: RatingList) -> Sheet:
 
 def lists_sheet(rows: _Rows) -> Sheet:
     """Return the table of all lists, with the newest revision and edition of each."""
-    shown = tuple(
-        {"edition": str(row["edition"] or "none"), "definition": _format_definition(row["definition"])} for row in rows
-    )
     notes = () if rows else ("no rating list yet. Hint: define a list with enginetour lists define NAME",)
     flat = tuple({**row, "definition": _format_definition(row["definition"])} for row in rows)
-    return Sheet("lists", _LISTS, flat, shown, notes)
+    return Sheet("lists", _LISTS, flat, notes=notes)
 
 
 def _format_definition(definition: Mapping[str, str]) -> str:
@@ -232,8 +229,13 @@ def published_sheet(found: Mapping[str, Any]) -> Sheet:
     return Sheet("editions", _PUBLISHED, tuple(found["published"]))
 
 
-def events_sheet(found: Mapping[str, Any], most: int) -> Sheet:
-    """Return the table of an engine's newest changes in incremental systems, at most `most` for each system."""
+def events_sheet(found: Mapping[str, Any], most: int | None = None) -> Sheet:
+    """Return the table of an engine's changes in incremental systems: all of them, oldest first.
+
+    If `most` is given, return the newest changes of each system, at most this number.
+    """
+    if most is None:
+        return Sheet("rating changes", _EVENTS, tuple(found["events"]))
     rows: list[Mapping[str, Any]] = []
     notes = []
     for system in dict.fromkeys(row["system"] for row in found["events"]):
@@ -242,8 +244,3 @@ def events_sheet(found: Mapping[str, Any], most: int) -> Sheet:
         if len(own) > most:
             notes.append(f"{system}: the newest {most} of {len(own)} changes; --csv events shows all of them")
     return Sheet("rating changes", _EVENTS, tuple(rows), (), tuple(notes))
-
-
-def all_events_sheet(found: Mapping[str, Any]) -> Sheet:
-    """Return the table of all rating changes of an engine in incremental systems, oldest first."""
-    return Sheet("rating changes", _EVENTS, tuple(found["events"]))

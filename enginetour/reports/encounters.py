@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from enginetour.ratings.encounters import MOST_ENGINES, Encounter, Suggestion, suggest_encounters
-from enginetour.reports.sheet import Column, Sheet, format_count, format_duration, format_error
+from enginetour.reports.sheet import Column, Sheet, format_count, format_duration, format_error, format_hours
 from enginetour.store.definition import ListDefinition
 from enginetour.store.lists import GameTimes, game_times
 from enginetour.store.selection import Selection, select_games
@@ -15,6 +15,21 @@ from enginetour.store.tournaments import Store
 
 _FEWEST = 3  # engines; two engines have only one encounter
 GAMES = 20  # games of an encounter; ten openings with both colors (enginetour's choice)
+
+
+def _format_errors(both: Sequence[float]) -> str:
+    return ", ".join(f"±{format_error(error)}" for error in both)
+
+
+_COLUMNS = (
+    Column("engine", "engine", left=True, flexible=True),
+    Column("opponent", "against", left=True, flexible=True),
+    Column("games", "games"),
+    Column("hours", "time", form=format_hours),
+    Column("why", "why", left=True),
+    Column("errors_after", "afterwards", left=True, form=_format_errors),
+    Column("mean_error_after", "list mean", form="±{:.1f}".format),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +69,9 @@ class NextEncounters:
 
     def sheet(self) -> Sheet:
         """Return the table of the encounters."""
-        shown = tuple(
-            {
-                "why": _why(one),
-                "effect": _format_errors(one.errors_after),
-                "mean_error_after": f"±{one.mean_after:.1f}",
-                "hours": "" if one.seconds is None else format_duration(one.seconds),
-            }
-            for one in self.suggestion.encounters
-        )
         rows = tuple(_row(one) for one in self.suggestion.encounters)
         columns = tuple(column for column in _COLUMNS if column.key != "hours" or self.seconds is not None)
-        return Sheet(f"what to play next · {self.title}", columns, rows, shown, self._notes())
+        return Sheet(f"what to play next · {self.title}", columns, rows, notes=self._notes())
 
     def _notes(self) -> tuple[str, ...]:
         found, seconds = self.suggestion, self.seconds
@@ -84,17 +90,6 @@ class NextEncounters:
         if seconds is None:
             notes.append("durations of games are not known, so the gain per game decides instead of the gain per hour")
         return tuple(notes)
-
-
-_COLUMNS = (
-    Column("engine", "engine", left=True, flexible=True),
-    Column("opponent", "against", left=True, flexible=True),
-    Column("games", "games"),
-    Column("hours", "time"),
-    Column("why", "why", left=True),
-    Column("effect", "afterwards", left=True),
-    Column("mean_error_after", "list mean"),
-)
 
 
 def _row(one: Encounter) -> dict[str, Any]:
@@ -116,10 +111,6 @@ def _why(one: Encounter) -> str:
     if one.pools is not None:
         return f"connects pools {one.pools[0]} and {one.pools[1]}"
     return f"errors {_format_errors(one.errors)}"
-
-
-def _format_errors(both: tuple[float, float]) -> str:
-    return ", ".join(f"±{format_error(error)}" for error in both)
 
 
 def next_encounters(

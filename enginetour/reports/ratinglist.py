@@ -439,14 +439,10 @@ def engine_sheet(
     met: Sequence[OpponentRecord],
     found: RatingList,
     *,
-    quantile: float,
     confidence: float = 95,
     notes: Sequence[str] = (),
 ) -> Sheet:
-    """Return the opponents of an engine, strongest first, with the score that the list expects.
-
-    Errors are `quantile` standard deviations.
-    """
+    """Return the opponents of an engine, strongest first, with the score that the list expects."""
     ordered = _ordered(met, found)
     row = next((row for row in found.rows if row.name == name), None)
     own = [
@@ -457,15 +453,15 @@ def engine_sheet(
     own += [f"{name}: {'; '.join(row.remarks)}"] if row and row.remarks else []
     if row is not None and any(each.gap is None for each in ordered):
         own.append("no gap: the two engines are in different rating pools")
-    rows = tuple(_against_row(each, quantile) for each in ordered)
+    rows = tuple(_against_row(each, confidence) for each in ordered)
     return Sheet(title, _COLUMNS, rows, (), (*own, *unrated_notes(found), list_footer(found, confidence), *notes))
 
 
-def head_to_head_sheet(met: _Opponents, found: RatingList, *, quantile: float) -> Sheet:
+def head_to_head_sheet(met: _Opponents, found: RatingList, *, confidence: float = 95) -> Sheet:
     """Return the matchups of all engines in one table, for CSV."""
     columns = (Column("engine", "engine", left=True, flexible=True), *_COLUMNS)
     rows = tuple(
-        {"engine": name, **_against_row(each, quantile)}
+        {"engine": name, **_against_row(each, confidence)}
         for name in _names(met, found)
         for each in _ordered(met[name], found)
     )
@@ -501,17 +497,17 @@ def head_to_head_text(
     return "\n".join([*lines, "", *_footnotes(found, confidence, notes, room)]) + "\n"
 
 
-def head_to_head_json(
-    met: _Opponents, found: RatingList, *, quantile: float, confidence: float = 95
-) -> dict[str, object]:
+def head_to_head_json(met: _Opponents, found: RatingList, *, confidence: float = 95) -> dict[str, object]:
     """Return the opponents of each engine, strongest first."""
-    rows = {name: [_against_row(each, quantile) for each in _ordered(met[name], found)] for name in _names(met, found)}
+    rows = {
+        name: [_against_row(each, confidence) for each in _ordered(met[name], found)] for name in _names(met, found)
+    }
     return {"confidence": confidence, "engines": rows}
 
 
-def _against_row(each: OpponentRecord, quantile: float) -> dict[str, object]:
-    value = asdict(each)
-    return value | {"score": each.score, "gap_error": None if each.sd is None else each.sd * quantile}
+def _against_row(each: OpponentRecord, confidence: float) -> dict[str, object]:
+    error = None if each.sd is None else each.sd * quantile(confidence)
+    return asdict(each) | {"score": each.score, "gap_error": error}
 
 
 _COUNTS = ("games", "wins", "draws", "losses")

@@ -8,7 +8,7 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import MappingProxyType
@@ -113,7 +113,7 @@ class Sheet:
     columns: tuple[Column, ...]
     rows: tuple[Mapping[str, Any], ...]
     shown: tuple[Mapping[str, str], ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def cells(self) -> list[list[str]]:
         """Return the texts that people read, row by row."""
@@ -149,6 +149,11 @@ def format_duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def format_hours(hours: float | None) -> str:
+    """Format hours as `format_duration` formats seconds. The text is empty for None."""
+    return "" if hours is None else format_duration(hours * 3600)
 
 
 def iso_timestamp(seconds: float) -> str:

@@ -279,8 +279,17 @@ class CheckedRound:
         return bool(self.expected or self.found or self.failure)
 
 
-def checked_sheet(title: str, rounds: Sequence[CheckedRound], labels: Sequence[str], notes: Sequence[str]) -> Sheet:
-    """Return a row for each round of a file with the pairs that differ."""
+def checked_rounds(
+    system: str, rounds: Sequence[CheckedRound], labels: Sequence[str], notes: Sequence[str]
+) -> tuple[Sheet, dict[str, Any]]:
+    """Return a table with a row for each round of a file and the pairs that differ, and the same for JSON.
+
+    Keys of JSON: system, rounds (round, boards, same, expected, found, failure), differing, warnings. A bye has null.
+    """
+
+    def pairs(found: Pairs) -> list[list[int | str | None]]:
+        return [[None if place is None else _number_label(labels[place]) for place in pair] for pair in found]
+
     columns = (
         Column("round", "round"),
         Column("boards", "boards"),
@@ -288,48 +297,21 @@ def checked_sheet(title: str, rounds: Sequence[CheckedRound], labels: Sequence[s
         Column("expected", "by the system", left=True),
         Column("found", "in the file", left=True),
     )
-    rows = [
-        {
-            "round": one.number,
-            "boards": one.boards,
-            "same": not one.differs,
-            "expected": one.failure or _pairs(one.expected, labels),
-            "found": _pairs(one.found, labels),
-        }
-        for one in rounds
+    heads = [{"round": one.number, "boards": one.boards, "same": not one.differs} for one in rounds]
+    rows = tuple(
+        {**head, "expected": one.failure or _pairs(one.expected, labels), "found": _pairs(one.found, labels)}
+        for head, one in zip(heads, rounds, strict=True)
+    )
+    value = [
+        {**head, "expected": pairs(one.expected), "found": pairs(one.found), "failure": one.failure or None}
+        for head, one in zip(heads, rounds, strict=True)
     ]
     differing = sum(one.differs for one in rounds)
     summary = f"{differing} of {len(rounds)} rounds differ" if differing else f"all {len(rounds)} rounds are the same"
-    return Sheet(title, columns, tuple(rows), (), (summary, *notes))
-
-
-def checked_json(
-    system: str, rounds: Sequence[CheckedRound], labels: Sequence[str], notes: Sequence[str]
-) -> dict[str, Any]:
-    """Return the comparison of the rounds of a file as JSON.
-
-    Keys: system, rounds (round, boards, same, expected, found, failure), differing, warnings. A bye has null.
-    """
-
-    def pairs(found: Pairs) -> list[list[int | str | None]]:
-        return [[None if place is None else _number_label(labels[place]) for place in pair] for pair in found]
-
-    return {
-        "system": system,
-        "rounds": [
-            {
-                "round": one.number,
-                "boards": one.boards,
-                "same": not one.differs,
-                "expected": pairs(one.expected),
-                "found": pairs(one.found),
-                "failure": one.failure or None,
-            }
-            for one in rounds
-        ],
-        "differing": sum(one.differs for one in rounds),
-        "warnings": list(notes),
-    }
+    return (
+        Sheet(f"rounds checked · {system}", columns, rows, (), (summary, *notes)),
+        {"system": system, "rounds": value, "differing": differing, "warnings": list(notes)},
+    )
 
 
 def _pairs(pairs: Pairs, labels: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import sqlite3
@@ -229,6 +230,8 @@ def test_next_writes_a_configuration_that_plays_the_encounters(tmp_path: Path) -
     ).read_text("utf-8")
     told = tour(tmp_path, "next", "--games", "4")
     assert "Absent" in told.stdout and "mean error of 4 engines" in told.stdout
+    rows = csv.DictReader(io.StringIO(tour(tmp_path, "next", "--games", "4", "--csv").stdout))
+    assert all(all(row.values()) for row in rows)
     assert "already exists" in tour(tmp_path, "next", "-o", "next.toml", expect=2).stderr
     assert "directory does not exist" in tour(tmp_path, "next", "-o", "none/next.toml", expect=2).stderr
     assert "must be an even number" in tour(tmp_path, "next", "--games", "3", expect=2).stderr

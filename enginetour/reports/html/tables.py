@@ -113,7 +113,7 @@ def _link_parts(address: str, site: Site, here: str) -> tuple[str, str]:
 _ENGINE_COLUMNS = frozenset({"name", "engine", "opponent", "white", "black"})  # columns that name engines
 _GAME_COLUMNS = frozenset({"number", "game"})  # columns with the number of a game
 # Columns of a rating list, of ratings game by game, or of encounters to play next, that narrow windows hide.
-_NOT_ON_PHONES = (frozenset(WIDE_COLUMNS) - frozenset(NARROW_COLUMNS)) | {"score", "lowest", "highest", "effect"}
+_NOT_ON_PHONES = (frozenset(WIDE_COLUMNS) - frozenset(NARROW_COLUMNS)) | {"score", "lowest", "highest", "errors_after"}
 
 
 def sheet_table(sheet: Sheet, site: Site, here: str, *, label: str = "", kind: str = "") -> Markup:
@@ -124,7 +124,7 @@ def sheet_table(sheet: Sheet, site: Site, here: str, *, label: str = "", kind: s
     """
     lines = sheet.cells()
     used = [place for place, column in enumerate(sheet.columns) if column.header or any(line[place] for line in lines)]
-    is_list = any(column.key in ("rating", "lowest", "effect") for column in sheet.columns)
+    is_list = any(column.key in ("rating", "lowest", "errors_after") for column in sheet.columns)
     classes = [_class(column, wide=is_list and column.key in _NOT_ON_PHONES) for column in sheet.columns]
     heads = "".join(f'<th scope="col"{classes[place]}>{escape(sheet.columns[place].header)}</th>' for place in used)
 
