@@ -79,7 +79,6 @@ SINGLE = {
     "enginetour.referee.game": "one game, loaded when a slot has one",
     "enginetour.referee.reenactment": "replaying a recorded game, loaded when a slot has one",
     "enginetour.referee.relay": "the Python twin of the compiled plies",
-    "enginetour.reports.charts.bubble": "one picture",
     "enginetour.reports.site.pages": "the pages of a league's site, without reading and writing",
     "enginetour.reports.site.write": "files of a site; the command line only prints where they are",
     "enginetour.store.models": "names for users of the Python API, and sessions",

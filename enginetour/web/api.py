@@ -65,8 +65,16 @@ _MOST_NUMBER = (1 << 31) - 1
 _FORECAST_CPU_S = 1.0  # processor time for a forecast, during which no other request reads the database
 _CONFIDENCE = 95.0  # percent, as `ratings` without options
 
+
+def _printable(name: str) -> str:
+    """Return a name. Raise status 404 for control characters, which PostgreSQL does not accept."""
+    if not name.isprintable():
+        raise HTTPException(404, "list not found. Hint: /api/v1/lists lists them")
+    return name
+
+
 _Slug = Annotated[str, Path(description="slug of a tournament, as in /tournaments", max_length=200)]
-_Name = Annotated[str, Path(description="name of a rating list", max_length=200)]
+_Name = Annotated[str, Path(description="name of a rating list", max_length=200), AfterValidator(_printable)]
 _Number = Annotated[int, Path(ge=1, le=_MOST_NUMBER, description="number of the game in the tournament")]
 _Edition = Annotated[int, Path(ge=1, le=_MOST_NUMBER, description="number of the edition")]
 _Engine = Annotated[str | None, Query(max_length=200, description="only games of this entrant")]
@@ -291,21 +299,13 @@ class Api:
 
     async def tournament_ratings(self, request: Request, slug: _Slug) -> Response:
         """Return the rating list of a tournament."""
-        entry = self._found(slug)
-
-        def make(store: Store, _: StandingsCache) -> _Document:
-            return _rated(store, None, store.tournament(entry.name, entry.edition))
-
-        return await self._answer(request, entry, make)
+        return await self._answer_log(request, slug, lambda log: _rated(Store(log.database), None, log))
 
     async def tournament_next(self, request: Request, slug: _Slug) -> Response:
         """Return the encounters that reduce the errors of the tournament's rating list most per hour."""
-        entry = self._found(slug)
-
-        def make(store: Store, _: StandingsCache) -> _Document:
-            return rate_next(store, None, store.tournament(entry.name, entry.edition), {}).to_json()
-
-        return await self._answer(request, entry, make)
+        return await self._answer_log(
+            request, slug, lambda log: rate_next(Store(log.database), None, log, {}).to_json()
+        )
 
     async def forecast(self, request: Request, slug: _Slug) -> Response:
         """Return the forecast of a tournament: the newest one of its run, or one that is computed now."""
@@ -365,13 +365,11 @@ class Api:
 
     async def list_revisions(self, request: Request, name: _Name) -> Response:
         """Return a rating list with the revisions of its definition."""
-        named = _printable(name)
-        return await self._answer(request, None, lambda store, _: documents.revisions(revisions_of(store, named)))
+        return await self._answer(request, None, lambda store, _: documents.revisions(revisions_of(store, name)))
 
     async def list_ratings(self, request: Request, name: _Name) -> Response:
         """Return the present state of a rating list."""
-        named = _printable(name)
-        return await self._answer(request, None, lambda store, _: _rated(store, named, None))
+        return await self._answer(request, None, lambda store, _: _rated(store, name, None))
 
     async def next(self, request: Request) -> Response:
         """Return the encounters that reduce the errors of the list of all games most per hour."""
@@ -379,18 +377,15 @@ class Api:
 
     async def list_next(self, request: Request, name: _Name) -> Response:
         """Return the encounters that reduce the errors of a rating list most per hour."""
-        named = _printable(name)
-        return await self._answer(request, None, lambda store, _: rate_next(store, named, None, {}).to_json())
+        return await self._answer(request, None, lambda store, _: rate_next(store, name, None, {}).to_json())
 
     async def list_editions(self, request: Request, name: _Name) -> Response:
         """Return the published editions of a rating list."""
-        named = _printable(name)
-        return await self._answer(request, None, lambda store, _: documents.editions(store, named))
+        return await self._answer(request, None, lambda store, _: documents.editions(store, name))
 
     async def edition(self, request: Request, name: _Name, number: _Edition) -> Response:
         """Return an edition of a rating list as it was published."""
-        named = _printable(name)
-        return await self._answer(request, None, lambda store, _: documents.edition(read_edition(store, named, number)))
+        return await self._answer(request, None, lambda store, _: documents.edition(read_edition(store, name, number)))
 
     async def editions(self, request: Request) -> Response:
         """Return the published editions of all rating lists."""
@@ -519,13 +514,6 @@ def _entry(entry: TournamentEntry, *, running: bool) -> dict[str, object]:
 
 def _rated(store: Store, name: str | None, log: TournamentLog | None) -> dict[str, object]:
     return list_json(rate_stored(store, name, log, {})[1], _CONFIDENCE)
-
-
-def _printable(name: str) -> str:
-    """Return a name. Raise status 404 for control characters, which PostgreSQL does not accept."""
-    if not name.isprintable():
-        raise HTTPException(404, "list not found. Hint: /api/v1/lists lists them")
-    return name
 
 
 def _has(scope: Scope, tag: str) -> bool:

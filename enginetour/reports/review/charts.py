@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from enginetour.model.errors import UsageRefused, match_name, no_match_hint, suggest
-from enginetour.model.game import Note, StandingsRow
+from enginetour.model.game import StandingsRow
 from enginetour.ratings.ratinglist import RatingList
 from enginetour.reports.charts import curves, lists
 from enginetour.reports.charts.bubble import bubble_chart, round_robins
@@ -57,23 +57,6 @@ def _results(names: Iterable[str], games: Iterable[GameLine]) -> dict[str, list[
                 if name in found:
                     found[name].append(game.outcome.half_points(white=white))
     return found
-
-
-def bubble_picture(
-    notes: Sequence[Note],
-    games: int,
-    placed: Sequence[StandingsRow],
-    title: str,
-    *,
-    by_games: bool | None = None,
-    width: float = CHART_WIDTH,
-) -> Picture:
-    """Return a chart that shows when engines of a bubble were in the section, parked or dropped out.
-
-    `games` is the number of games so far. The x axis counts games if `by_games` is true, and round robins if it is
-    false.
-    """
-    return bubble_chart(round_robins(notes, games), placed, title=title, by_games=by_games, width=width)
 
 
 def opponents_picture(rating: float | None, faced: Sequence[lists.OpponentScore]) -> Picture | None:
@@ -147,8 +130,8 @@ def bubble(log: TournamentReader, *, by_games: bool | None = None) -> Picture:
         what = f"{log.title} is a {log.system} tournament, and only a bubble tournament has a bubble history"
         raise UsageRefused(what, step="use enginetour chart score")
     format_, state = fold(log)
-    notes, games, placed = format_.notes(state), len(log.games(counting=True)), format_.standings(state)
-    return bubble_picture(notes, games, placed, f"bubble history · {log.title}", by_games=by_games)
+    rounds = round_robins(format_.notes(state), len(log.games(counting=True)))
+    return bubble_chart(rounds, format_.standings(state), title=f"bubble history · {log.title}", by_games=by_games)
 
 
 def scores(log: TournamentReader, names: Collection[str] = ()) -> Picture:

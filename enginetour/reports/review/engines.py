@@ -93,15 +93,11 @@ _CLASSES = tuple("n wide" if head in ("rating", "points", "W", "D", "L") else "n
 _CELLS = "".join(f'<td class="{kind}">%s</td>' for kind in _CLASSES)
 
 
-def engine_facts(one: EngineReview) -> tuple[tuple[str, str], ...]:
-    """Return facts about an engine as labels and texts.
+def engine_facts(one: EngineReview) -> Iterator[tuple[str, str]]:
+    """Yield labels and texts about an engine. The texts of unknown facts are empty.
 
     Of the command, only the name of the program is shown, because directories are private.
     """
-    return tuple((key, value) for key, value in _facts(one) if value)
-
-
-def _facts(one: EngineReview) -> Iterator[tuple[str, str]]:
     spec = one.spec
     yield "reported name", one.entered.own_name if one.entered.own_name != one.name else ""
     yield "family", one.entered.family

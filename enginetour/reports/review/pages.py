@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from enginetour.reports import editions, ratinglist, standings
 from enginetour.reports.bubble import orders_sheet
 from enginetour.reports.charts import lists
+from enginetour.reports.charts.bubble import bubble_chart, round_robins
 from enginetour.reports.charts.canvas import Picture
 from enginetour.reports.charts.output import CHART_WIDTH, PHONE_WIDTH, svg
 from enginetour.reports.games import incident_lines
@@ -138,12 +139,16 @@ def _crosstable_page(review: TournamentReview, site: Site) -> str:
 
 def _bubble_page(review: TournamentReview, site: Site) -> str:
     here, facts = "bubble.html", review.facts
-    title = "Engines in the section and their places"
-    draw = partial(charts.bubble_picture, review.notes, facts.games, review.standings, title)
-    orders, chart = orders_sheet(review.standings, review.by_rating), both_widths(draw)
-
-    steps, finished = review.bubble, facts.finished
-    return render_page(here, site=site, here=here, steps=steps, chart=chart, orders=orders, finished=finished)
+    rounds, title = round_robins(review.notes, facts.games), "Engines in the section and their places"
+    return render_page(
+        here,
+        site=site,
+        here=here,
+        steps=review.bubble,
+        chart=both_widths(partial(bubble_chart, rounds, review.standings, title=title)),
+        orders=orders_sheet(review.standings, review.by_rating),
+        finished=facts.finished,
+    )
 
 
 def _goal_page(review: TournamentReview, goal: GoalReview, site: Site) -> str:
@@ -226,7 +231,7 @@ def _engine_page(review: TournamentReview, site: Site, engine: EngineReview) -> 
         site=site,
         here=here,
         engine_of=engine,
-        facts=engine_facts(engine),
+        facts=[fact for fact in engine_facts(engine) if fact[1]],
         opponents=opponents_table(engine, site, here),
         chart=_chart_figure(charts.opponents_picture(None if engine.row is None else engine.row.rating, faced)),
         efforts=[

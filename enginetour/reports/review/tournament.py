@@ -23,6 +23,7 @@ from enginetour.ratings.matrices import matrix_of
 from enginetour.ratings.ratinglist import RatingList, Row
 from enginetour.reports import sprt
 from enginetour.reports.bubble import bubble_steps
+from enginetour.reports.charts.canvas import name_list
 from enginetour.reports.encounters import NextEncounters, list_encounters
 from enginetour.reports.forecast import forecast_sheet, limit_cpu, prospect_at
 from enginetour.reports.games import averages_sheet, count_endings, endings_sheet, format_endings
@@ -159,12 +160,7 @@ def _controls(sides: Mapping[str, Mapping[str, Any]]) -> str:
         names.setdefault(format_controls(white, black), []).append(name)
     if len(names) == 1:
         return next(iter(names))
-    return "; ".join(f"{control}: {_short_list(by)}" for control, by in names.items())
-
-
-def _short_list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    return f"{', '.join(names[:_MAX_NAMED])}{more}"
+    return "; ".join(f"{control}: {name_list(by, _MAX_NAMED)}" for control, by in names.items())
 
 
 def _format_setting(value: object) -> str:

@@ -18,7 +18,7 @@ from enginetour.reports.league import moves_sheet, playoff_text, stage_state
 from enginetour.reports.ratinglist import likelihood_sheet
 from enginetour.reports.review.charts import rating_picture
 from enginetour.reports.review.pages import both_widths
-from enginetour.reports.sheet import format_halves, format_points, format_whole, safe_text
+from enginetour.reports.sheet import format_count, format_halves, format_points, format_whole, safe_text
 from enginetour.reports.site.feeds import ATOM, JSON_FEED, NewGame
 from enginetour.reports.site.games import GAMES_A_SCRIPT, LINES_A_SCRIPT
 from enginetour.reports.site.league import LeagueReview, Place, Played, Results, SeasonReview, sum_results
@@ -27,6 +27,7 @@ from enginetour.store.seasons import Stage
 _NEWEST = 20  # games on the first page
 _MOST_MATCHUPS = 3_000  # two engines each, that are listed or linked; with more of them, a page would exceed 2 MB
 _ZONES = {"promotion": "good", "relegation": "bad"}
+_RESULTS = (("games", "n"), ("won", "n wide"), ("drawn", "n wide"), ("lost", "n wide"), ("score", "n"))  # columns
 Cell = str | int | Markup | None
 
 
@@ -191,7 +192,7 @@ class _Pages:
 
     def _state(self, season: SeasonReview) -> str:
         left = season.book.playable()
-        games = f"{season.games:,} game{'s' * (season.games != 1)}"
+        games = format_count(season.games, "game")
         if not left:
             return f"{games}, finished"
         begun = [stage for stage in left if stage.log]
@@ -306,15 +307,7 @@ class _Pages:
         """Return the results of every two engines, or None if there are too many of them."""
         if len(one.facts["counts"]) > _MOST_MATCHUPS:
             return None
-        heads = (
-            ("engine", ""),
-            ("opponent", "name"),
-            ("games", "n"),
-            ("won", "n wide"),
-            ("drawn", "n wide"),
-            ("lost", "n wide"),
-            ("score", "n"),
-        )
+        heads = (("engine", ""), ("opponent", "name"), *_RESULTS)
         found, rows = self.cross[one.log.slug], []
         for number, name in enumerate(names):
             for other in names[number + 1 :]:
@@ -384,16 +377,7 @@ class _Pages:
         for one in self.review.played:
             for other, results in self.cross[one.log.slug].get(name, {}).items():
                 found[other] = sum_results(found.get(other, (0, 0, 0)), results)
-        heads = (
-            ("opponent", ""),
-            ("rating", "n"),
-            ("games", "n"),
-            ("won", "n wide"),
-            ("drawn", "n wide"),
-            ("lost", "n wide"),
-            ("score", "n"),
-            ("%", "n"),
-        )
+        heads = (("opponent", ""), ("rating", "n"), *_RESULTS, ("%", "n"))
         rows, ratings = [], self.rated
         for other in sorted(found, key=lambda each: -ratings[each].rating if each in ratings else 1e9):
             results = found[other]
