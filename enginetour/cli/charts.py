@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.listoptions import SystemChoice, list_options
-from enginetour.cli.lists import ListSelection
+from enginetour.cli.lists import ListSelection, all_option, as_of_option
 from enginetour.cli.options import (
     PATH,
     F,
@@ -76,10 +76,8 @@ def chart() -> None:
 @chart.command(name="list")
 @click.argument("list_name", metavar="[LIST]", required=False)
 @tournament_options
-@click.option("--all", "everything", is_flag=True, help="Rate all tournaments of the database in one list.")
-@click.option(
-    "--as-of", metavar="MOMENT", help="State of the list on a day, at a time (UTC), at 'edition N' or at 'game N'."
-)
+@all_option
+@as_of_option
 @list_options
 @_picture_options
 def list_(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import sys
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.options import PATH, many_option
-from enginetour.cli.printing import echo, output_form, output_options, print_sheet
+from enginetour.cli.printing import echo, is_live_terminal, output_form, output_options, print_sheet
 from enginetour.model.errors import EngineRefused, InputRefused, UsageRefused, match_name, suggest
 from enginetour.reports.sheet import Column, Sheet, format_count, format_yes, safe_text
 from enginetour.store.address import workspace_of
@@ -259,7 +258,7 @@ class StepLine:
     def __init__(self, names: Sequence[str]) -> None:
         self._names = list(names)
         self._shown = False
-        self._is_live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        self._is_live = is_live_terminal(err=True)
 
     def step(self, number: int, count: int, what: str) -> None:
         """Show the current step of the engine that is being checked."""

@@ -293,17 +293,10 @@ def present(
     value: Mapping[str, object] | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """Format a list according to `display` and the output format `form`.
+    """Format a list according to `display` and the output format `form`, with `columns` characters per line of text.
 
-    Args:
-        found: the list.
-        pairs: all games, or None if games between engines of different rating pools are unknown; a note reports that.
-        display: the display options.
-        form: the output format, as returned by `output_form`.
-        columns: characters per line of text.
-        title: heading of the list.
-        value: additional values for JSON.
-        notes: additional notes below text.
+    `pairs` has all games. It is None if games between engines of different rating pools are unknown; a note reports
+    that. `value` has additional values for JSON, and `notes` are added below text.
     """
     from enginetour.ratings.opponents import rated_games
     from enginetour.ratings.ratinglist import at_confidence, fit_bases, quantile

@@ -50,6 +50,10 @@ if TYPE_CHECKING:
     from enginetour.store.tournaments import Store
 
 
+all_option = click.option("--all", "everything", is_flag=True, help="Rate all tournaments of the database in one list.")
+as_of_option = click.option(
+    "--as-of", metavar="MOMENT", help="State of the list on a day, at a time (UTC), at 'edition N' or at 'game N'."
+)
 _ML_ONLY = "columns, layouts, matrices, errors and confidence need --system ml"  # only this system computes errors
 
 
@@ -57,10 +61,8 @@ _ML_ONLY = "columns, layouts, matrices, errors and confidence need --system ml" 
 @click.argument("list_name", metavar="[LIST]", required=False)
 @tournament_options
 @output_options
-@click.option("--all", "everything", is_flag=True, help="Rate all tournaments of the database in one list.")
-@click.option(
-    "--as-of", metavar="MOMENT", help="State of the list on a day, at a time (UTC), at 'edition N' or at 'game N'."
-)
+@all_option
+@as_of_option
 @list_options
 @errors_option
 @display_options

@@ -19,10 +19,10 @@ from enginetour.reports.sheet import MARKUPS, PLAIN_WIDTH, Sheet, json_text, ren
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FORMATS = ("text", *MARKUPS, "csv", "json")
-# Keys in the meta data of click's context.
 _BAR = 20  # characters, so that the line with work and rate fits a terminal of 80
 _REDRAWN = 0.1  # seconds between two drawings of the bar
 _SHORTEST = 0.001  # seconds; no rate is computed from less
+# Keys in the meta data of click's context.
 _FORM = "enginetour.form"
 _VIEW = "enginetour.view"
 
@@ -92,9 +92,9 @@ def width() -> int:
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else PLAIN_WIDTH
 
 
-def is_live_terminal() -> bool:
-    """Return whether stdout is a terminal that can redraw lines, that is, not a pipe or TERM=dumb."""
-    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+def is_live_terminal(*, err: bool = False) -> bool:
+    """Return whether stdout, or stderr, is a terminal that can redraw lines, that is, not a pipe or TERM=dumb."""
+    return (sys.stderr if err else sys.stdout).isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def progress_bar(length: int, label: str, unit: str = "", size: int = 1) -> Iter
     After the remaining time, the bar shows the finished work, all work and the rate in `unit` if there is one; a unit
     is `size` steps. Ctrl-C raises KeyboardInterrupt meanwhile, because the bar hides the cursor and must show it again.
     """
-    if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+    if not is_live_terminal(err=True):
         yield lambda _: None
         return
     before = signal.getsignal(signal.SIGINT)

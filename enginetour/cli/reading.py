@@ -229,17 +229,14 @@ def crosstable(chosen: TournamentChoice, pairs: bool) -> None:
     from enginetour.store.replay import fold
 
     with chosen.open() as log:
-        if pairs:
-            _print_pairs(log)
+        if not pairs:
+            print_sheet(*documents.crosstable(log, *fold(log)))
             return
-        print_sheet(*documents.crosstable(log, *fold(log)))
+        from enginetour.store.selection import pentanomials_of_tournament
 
-
-def _print_pairs(log: TournamentLog) -> None:
-    from enginetour.store.selection import pentanomials_of_tournament
-
-    sheet = pairings_sheet(f"pairings · {log.title}", _names(log), log.pair_counts(), pentanomials_of_tournament(log))
-    print_sheet(sheet, {"pairings": sheet.rows})
+        counts, met = log.pair_counts(), pentanomials_of_tournament(log)
+        sheet = pairings_sheet(f"pairings · {log.title}", _names(log), counts, met)
+        print_sheet(sheet, {"pairings": sheet.rows})
 
 
 @click.command()

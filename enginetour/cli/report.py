@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +22,9 @@ from enginetour.cli.options import (
 from enginetour.cli.printing import echo
 from enginetour.model.errors import UsageRefused
 from enginetour.store.address import Address, existing_database, report_of, results_of, rows_of_others
+
+if TYPE_CHECKING:
+    from enginetour.store.tournaments import Store
 
 
 @click.command()
@@ -52,8 +56,7 @@ def report(list_name: str | None, chosen: TournamentChoice, output: Path | None)
     if list_name is not None and (chosen.name or chosen.edition):
         raise UsageRefused("cannot be combined with LIST, because a list defines its tournaments", place="-t")
     with open_store(chosen.db) as store:
-        place = store.database.path
-        results = results_of(config_home(), place.resolve() if isinstance(place, Path) else place)
+        results = _results(store)
         if list_name is not None:
             start = write_list_report(store, list_name, output or list_report_dir(results, list_name))
         else:
@@ -87,11 +90,16 @@ def site(league: str | None, db: Address | None, output: Path | None, url: str) 
     if url and not url.startswith(("http://", "https://")):
         raise UsageRefused(f"{url!r} is not a valid URL", place="--url", step="begin it with https://")
     with without_collecting(), open_store(db) as store:
-        name, place = league_of(store, league), store.database.path
-        results = results_of(config_home(), place.resolve() if isinstance(place, Path) else place)
+        name = league_of(store, league)
         base = f"{url.rstrip('/')}/" if url else ""
-        written = write_site(store, name, output or site_dir(results, name), base=base)
+        written = write_site(store, name, output or site_dir(_results(store), name), base=base)
         echo(f"site: {written.start} ({written.changed:,} of {written.files:,} files have changed)")
+
+
+def _results(store: Store) -> Path:
+    """Return the directory of the results next to the database."""
+    place = store.database.path
+    return results_of(config_home(), place.resolve() if isinstance(place, Path) else place)
 
 
 PORT = 8390

@@ -67,16 +67,8 @@ def machines_of(
 ) -> Iterator[DaskExecutor | None]:
     """Connect to the Dask cluster `executor` (``dask=ADDRESS``), inspect its machines, and yield an executor for it.
 
-    Yield None if `executor` is None. Raise UsageRefused if Dask is not installed or there is no cluster at the address,
-    and InputRefused if no machine can play.
-
-    Args:
-        executor: the value of --executor.
-        plan: the plan of the tournament.
-        slots: number of concurrent games.
-        force: whether more games than processors are allowed.
-        check_stop: raises an exception if the run must stop.
-        tell: prints a line.
+    Yield None if `executor` is None. `check_stop` raises an exception if the run must stop. Raise UsageRefused if Dask
+    is not installed or there is no cluster at the address, and InputRefused if no machine can play.
     """
     if executor is None:
         yield None
@@ -151,16 +143,10 @@ class Run:
         *,
         settled: Callable[[], None] = lambda: None,
     ) -> None:
-        """Prepare a run.
+        """Prepare a run. The slots of `executor` play the games; the caller closes it.
 
-        Args:
-            plan: the plan of the configuration.
-            db: the database; None for the database of the workspace.
-            executor: its slots play the games; the caller closes it.
-            begun: probes of the engines that have been started in `executor`.
-            options: how the tournament is played.
-            signals: where signals are noted since the start of the probes.
-            settled: called when the run can no longer fail before its first game.
+        `begun` has the probes that have been started there, and `signals` those received since. `settled` is called
+        when the run can no longer fail before its first game.
         """
         self.plan, self.path, self.db, self.options = plan, plan.config.path, db, options
         self.signals = signals or SignalState()

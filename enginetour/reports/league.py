@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -77,7 +77,12 @@ _MOVES = (
 
 def moves_rows(moves: Sequence[Move], names: Sequence[str]) -> list[dict[str, Any]]:
     """Return moves as rows, in the order of the divisions `names`."""
-    return [asdict(move) for move in sorted(moves, key=_order(names))]
+    places = {name: place for place, name in enumerate(names)}
+
+    def order(move: Move) -> tuple[int, int]:
+        return places.get(move.target, len(names)), places.get(move.source, len(names))
+
+    return [asdict(move) for move in sorted(moves, key=order)]
 
 
 def moves_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Sheet:
@@ -89,15 +94,6 @@ def moves_sheet(stored: StoredSeason) -> Sheet:
     """Return who moves at the beginning of a season, and why."""
     title = f"moves · {stored.league}, season {stored.number}"
     return moves_table(title, moves_rows(stored.season.moves, stored.rules.names))
-
-
-def _order(names: Sequence[str]) -> Callable[[Move], tuple[int, int]]:
-    places = {name: place for place, name in enumerate(names)}
-
-    def key(move: Move) -> tuple[int, int]:
-        return places.get(move.target, len(names)), places.get(move.source, len(names))
-
-    return key
 
 
 def season_json(book: SeasonBook) -> dict[str, Any]:
@@ -118,16 +114,16 @@ def season_json(book: SeasonBook) -> dict[str, Any]:
             }
             for stage in book.divisions
         ],
-        "others": [_other(stage) for stage in book.stages() if stage.kind != "division"],
+        "others": [
+            {
+                "kind": stage.kind,
+                "tournament": stage.title,
+                "state": stage_state(stage),
+                "engines": list(stage.entrants),
+            }
+            for stage in book.stages()
+            if stage.kind != "division"
+        ],
         "waiting": list(book.season.waiting),
         "moves": [asdict(move) for move in stored.season.moves],
-    }
-
-
-def _other(stage: Stage) -> Mapping[str, Any]:
-    return {
-        "kind": stage.kind,
-        "tournament": stage.title,
-        "state": stage_state(stage),
-        "engines": list(stage.entrants),
     }

@@ -465,7 +465,9 @@ class PgnFile:
         except OSError:
             with suppress(OSError):
                 os.truncate(self.path, whole)
-                self._mark()
+                if self._tail:
+                    with self.path.open("ab") as sink:
+                        sink.write(self._tail)
             raise
         self._missing = None
         self._size, self._inode = left.st_size, left.st_ino
@@ -489,19 +491,11 @@ class PgnFile:
     def _games(self, first: int) -> Iterable[str]:
         return export_pgn(self.log, first, self._comments, self._names)
 
-    def _texts(self, first: int) -> Iterator[str]:
-        for game in self._games(first):
+    def _bytes(self, first: int) -> Iterator[bytes]:
+        for text in self._games(first):
             if self._hurry():
                 raise InterruptedError(errno.EINTR, "the run is stopping")
-            yield game
-
-    def _mark(self) -> None:
-        if self._tail:
-            with self.path.open("ab") as sink:
-                sink.write(self._tail)
-
-    def _bytes(self, first: int) -> Iterator[bytes]:
-        return (text.encode("utf-8") for text in self._texts(first))
+            yield text.encode("utf-8")
 
     def _whole_games(self) -> Iterator[tuple[int, bytes]]:
         """Yield the number and the bytes of each complete game at the start of the file.

@@ -20,7 +20,15 @@ from enginetour.reports import sprt
 from enginetour.reports.forecast import forecast_lines
 from enginetour.reports.games import format_endings
 from enginetour.reports.pgn import clamp_score, format_score, is_mate_score, move_number
-from enginetour.reports.sheet import Column, Sheet, format_duration, format_points, safe_text, shared_columns
+from enginetour.reports.sheet import (
+    Column,
+    Sheet,
+    format_duration,
+    format_points,
+    iso_timestamp,
+    safe_text,
+    shared_columns,
+)
 
 if TYPE_CHECKING:
     from enginetour.store.games import TournamentReader
@@ -515,8 +523,6 @@ def recorded_progress(log: TournamentReader, format_: Any, state: Any) -> Progre
 
 def status_json(picture: Progress, state: str) -> dict[str, Any]:
     """Return the JSON of `enginetour status`."""
-    from enginetour.reports.sheet import iso_timestamp  # imported here: a run starts faster without it
-
     return {
         "tournament": picture.name,
         "system": picture.system,

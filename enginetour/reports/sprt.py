@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from enginetour.model.game import format_fixed
@@ -38,8 +38,11 @@ def sprt_sheet(
         lines.append(("game pairs", f"{sum(found.pairs)}, by points: {shares}"))
     lines += [("score", f"{100 * found.statistics.score:.2f} %"), *_strength(found)]
     lines += _decision(engines, found, ended=ended)
-    rows = tuple({"what": what, "value": value} for what, value in lines)
-    return Sheet(title, _COLUMNS, rows, notes=(*_remarks(found), *notes))
+    return _figures_sheet(title, lines, (*_remarks(found), *notes))
+
+
+def _figures_sheet(title: str, lines: Iterable[tuple[str, str]], notes: tuple[str, ...]) -> Sheet:
+    return Sheet(title, _COLUMNS, tuple({"what": what, "value": value} for what, value in lines), notes=notes)
 
 
 def match_sheet(title: str, scored: Sequence[tuple[Hashable, int]]) -> Sheet:
@@ -54,8 +57,7 @@ def match_sheet(title: str, scored: Sequence[tuple[Hashable, int]]) -> Sheet:
     if pairs is not None:
         lines.append(("Ptnml(0-2)", f"[{', '.join(map(str, pairs))}]"))
     lines += [("score", f"{100 * statistics.score:.2f} %"), ("Elo", _elo(statistics)), *_certainty(statistics)]
-    rows = tuple({"what": what, "value": value} for what, value in lines)
-    return Sheet(title, _COLUMNS, rows, notes=(_INTERVALS,))
+    return _figures_sheet(title, lines, (_INTERVALS,))
 
 
 def sprt_row(engines: tuple[str, str], found: MatchTest) -> Sheet:
@@ -345,15 +347,10 @@ def plan_sheet(
     needs: Mapping[str, float],
     late: Sequence[str] = (),
 ) -> Sheet:
-    """Return a row for each format, best first.
+    """Return a row for each format with its best settings, best first.
 
-    Args:
-        title: Engines, hours and time control.
-        basis: How many games the hours allow.
-        proposals: The best settings of each format.
-        hours: Returns the hours that a number of games take.
-        needs: Hours that formats need at least, if they need too many.
-        late: Formats without a simulation that has finished in time.
+    `basis` says how many games the hours allow. `needs` has the hours that formats need at least, if they need too
+    many, and `late` the formats without a simulation that has finished in time.
     """
     rows = [
         {

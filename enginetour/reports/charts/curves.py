@@ -360,12 +360,8 @@ def movement_chart(
 ) -> Picture:
     """Return the chart of a league: the place of each engine in each season, with a line for each engine.
 
-    Args:
-        divisions: names and sizes of the divisions of the newest season, from top to bottom.
-        places: the place of each engine in the league by season.
-        seasons: numbers of all seasons, the oldest first.
-        title: title of the chart.
-        width: width in units.
+    `divisions` has the names and sizes of the divisions of the newest season, from top to bottom. `places` has the
+    place of each engine in the league by season, and `seasons` the numbers of all seasons, the oldest first.
     """
     last = seasons[-1]
     left = output.text_width("000", SMALL_SIZE) + 6

@@ -449,26 +449,20 @@ def write_report(
     if not _is_single_file(target):
         check_target(target)
     with log.database.snapshot():
-        return _write_report(log, target, again, suspended, before_page)
-
-
-def _write_report(
-    log: TournamentReader, target: Path, again: str, suspended: Sequence[str], before_page: Callable[[], None]
-) -> Path:
-    review = review_tournament(log, again=again, suspended=suspended, forecast=True)
-    if _is_single_file(target):
-        troubled = dict.fromkeys(line.number for line in review.incidents)
-        wanted = list(troubled | dict.fromkeys(line.number for line in review.games))
-        command = shlex.join(["enginetour", "report", "-t", review.facts.name, "--edition", str(review.facts.edition)])
-        site, pages = report_site(review, single=True), partial(report_pages, review)
-        found, purposes = review.encounters, review.purposes
-        games = game_rows(log, found, wanted, purposes)
-        return _one_file(target, _single_text(site, pages, command, games, len(wanted)))
-    site = report_site(review)
-    assets = {name: read_asset(name) for name in GAME_ASSETS}
-    keyed = _game_pages(log, review, site)
-    write_directory(target, report_pages(review, site), assets, keyed=keyed, before_page=before_page)
-    return target / "index.html"
+        review = review_tournament(log, again=again, suspended=suspended, forecast=True)
+        facts = review.facts
+        if _is_single_file(target):
+            troubled = dict.fromkeys(line.number for line in review.incidents)
+            wanted = list(troubled | dict.fromkeys(line.number for line in review.games))
+            command = shlex.join(["enginetour", "report", "-t", facts.name, "--edition", str(facts.edition)])
+            games = game_rows(log, review.encounters, wanted, review.purposes)
+            pages = partial(report_pages, review)
+            return _one_file(target, _single_text(report_site(review, single=True), pages, command, games, len(wanted)))
+        site = report_site(review)
+        assets = {name: read_asset(name) for name in GAME_ASSETS}
+        keyed = _game_pages(log, review, site)
+        write_directory(target, report_pages(review, site), assets, keyed=keyed, before_page=before_page)
+        return target / "index.html"
 
 
 def _game_pages(log: TournamentReader, review: TournamentReview, site: Site) -> KeyedPages:
