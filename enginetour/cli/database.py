@@ -19,6 +19,7 @@ from enginetour.cli.options import (
     database_option,
     many_option,
     open_store,
+    path_option,
     quote_command,
     without_collecting,
 )
@@ -109,9 +110,7 @@ _ENDINGS = {".gz", ".zst", ".pgn", _CONFIG}  # endings of a file name that are n
     is_flag=True,
     help="Import the games of each Event tag as a separate tournament; rating systems rate each tournament as a whole.",
 )
-@click.option(
-    "--aliases", type=PATH, metavar="FILE", help='File with aliases of engines, in lines "name","alias","alias".'
-)
+@path_option("--aliases", help='File with aliases of engines, in lines "name","alias","alias".')
 @many_option("--include", metavar="GLOB", help="Only games between these engines.")
 @many_option("--exclude", metavar="GLOB", help="No games of these engines.")
 @click.option(

@@ -13,10 +13,11 @@ import click
 
 from enginetour.cli.options import (
     COUNTED,
-    PATH,
     TournamentChoice,
     count_option,
     gathered,
+    output_path_option,
+    path_option,
     refuse_output,
     tournament_argument,
     tournament_options,
@@ -213,18 +214,11 @@ def _game_text(stored: StoredGame, log: TournamentLog) -> str:
 @click.argument("kind", metavar="FORMAT", type=click.Choice(["pgn", "epd", "csv", "json", "trf", "tde"]))
 @tournament_argument
 @tournament_options
-@click.option(
-    "-o",
-    "--output",
-    type=PATH,
-    metavar="PATH",
-    show_default="standard output",
-    help="File to write or replace; for tde, a directory.",
-)
+@output_path_option("File to write or replace; for tde, a directory.", metavar="PATH", show_default="standard output")
 @click.option(
     "--comments", metavar="NAMES", help="Search data in the comments of moves (pgn only): nodes,nps,pv or all."
 )
-@click.option("--eco", type=PATH, metavar="FILE", help="Opening names from this file (pgn only), such as eco.pgn.")
+@path_option("--eco", help="Opening names from this file (pgn only), such as eco.pgn.")
 def export(kind: str, chosen: TournamentChoice, output: Path | None, comments: str | None, eco: Path | None) -> None:
     """Export games and results of a tournament.
 

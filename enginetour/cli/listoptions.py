@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.cli.options import PATH, gathered, many_option, parameter_of
+from enginetour.cli.options import gathered, many_option, parameter_of, path_option
 from enginetour.cli.printing import format_sheet
 from enginetour.model.errors import UsageRefused, did_you_mean
 from enginetour.ratings.incremental import LARGEST
@@ -199,7 +199,7 @@ _OPTIONS = (
         help="Rate each engine version, or all versions of a name as one engine.",
     ),
     many_option("--alias", "alias", metavar="OTHER=NAME", callback=table, help="Rate the engine OTHER as NAME."),
-    click.option("--aliases", type=PATH, metavar="FILE", help='Aliases from a file with lines "name","alias","alias".'),
+    path_option("--aliases", help='Aliases from a file with lines "name","alias","alias".'),
 )
 
 

@@ -23,7 +23,6 @@ from enginetour.cli.listoptions import (
 from enginetour.cli.match import TestRequest, print_test, sprt_options
 from enginetour.cli.options import (
     COUNTED,
-    PATH,
     ListOutput,
     TournamentChoice,
     announce_config,
@@ -32,6 +31,7 @@ from enginetour.cli.options import (
     list_output,
     open_store,
     output_option,
+    output_path_option,
     refuse_group_options,
     size_of,
     tournament_options,
@@ -197,7 +197,7 @@ def _print_stream(store: Store, log: TournamentLog | None, system: str, into: Li
     show_default="most frequent in the list, or 10+0.1",
     help="Time control of the games to play.",
 )
-@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write a configuration that plays the encounters.")
+@output_path_option("Write a configuration that plays the encounters.")
 @without_collecting()
 def next_games(
     list_name: str | None,

@@ -112,6 +112,16 @@ def count_option(*names: str, least: int = 1, most: int | None = None, **setting
     return click.option(*names, type=click.IntRange(least, most), metavar="N", **settings)
 
 
+def path_option(*names: str, metavar: str = "FILE", **settings: Any) -> Callable[[F], F]:
+    """Return a decorator that adds an option with the path of a file or directory."""
+    return click.option(*names, type=PATH, metavar=metavar, **settings)
+
+
+def output_path_option(help: str, **settings: Any) -> Callable[[F], F]:  # noqa: A002 - the name in click
+    """Return a decorator that adds ``-o PATH``, the file or directory that a command writes."""
+    return path_option("-o", "--output", help=help, **settings)
+
+
 def many_option(*names: str, help: str, **settings: Any) -> Callable[[F], F]:  # noqa: A002 - the name in click
     """Return a decorator that adds an option that can be given several times."""
     return click.option(*names, multiple=True, help=f"{help} Can be given several times.", **settings)
@@ -328,12 +338,8 @@ def without_collecting() -> Iterator[None]:
 
 _BY_ENDING = {".json": "json", ".csv": "csv", ".md": "markdown", ".html": "html"}
 # ``-o FILE`` for a rating list.
-output_option = click.option(
-    "-o",
-    "--output",
-    type=PATH,
-    metavar="FILE",
-    help="Write to FILE. Its ending selects the format: .csv, .json, .md, .html, .png or .svg; others are text.",
+output_option = output_path_option(
+    "Write to FILE. Its ending selects the format: .csv, .json, .md, .html, .png or .svg; others are text.",
 )
 
 
@@ -418,8 +424,7 @@ def picture_ending(path: Path) -> str | None:
 
 def put_picture(path: Path, picture: Picture, title: str | None = None) -> None:
     """Write a picture in the format that the ending of the file selects; `title` replaces the title of the picture."""
-    from enginetour.reports.charts.canvas import with_title
-    from enginetour.reports.charts.output import picture_file
+    from enginetour.reports.charts.output import picture_file, with_title
 
     if title is not None:
         picture = with_title(picture, title)

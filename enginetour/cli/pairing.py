@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.options import PATH, count_option, many_option, refuse_output
+from enginetour.cli.options import PATH, count_option, many_option, output_path_option, refuse_output
 from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, refuse_tables
 from enginetour.formats.pairing.field import Kind, Unpairable
 from enginetour.interop.files import read_input, replace_bytes
@@ -62,13 +62,7 @@ if TYPE_CHECKING:
 @many_option("--absent", metavar="ENTRANT", help="Number, id or name of an entrant that is absent.")
 @click.option("--bye", metavar="ENTRANT", help="Number, id or name of the entrant that has the bye.")
 @click.option("--seed", default=1, show_default=True, metavar="N", help="Random seed.")
-@click.option(
-    "-o",
-    "--output",
-    type=PATH,
-    metavar="PATH",
-    help="Output: a TRF file with the new round, or a directory for the AGA file N.tde.",
-)
+@output_path_option("Output: a TRF file with the new round, or a directory for the AGA file N.tde.", metavar="PATH")
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @click.option(
     "--unfinished-ok", is_flag=True, help="Count games without a result as played, with 0 points (not for TRF)."

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.options import (
-    PATH,
     TournamentChoice,
     config_home,
     count_option,
     database_option,
     many_option,
     open_store,
+    output_path_option,
     tournament_options,
     without_collecting,
 )
@@ -30,13 +30,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("list_name", metavar="[LIST]", required=False)
 @tournament_options
-@click.option(
-    "-o",
-    "--output",
-    type=PATH,
-    metavar="PATH",
-    show_default="next to the database",
-    help="Directory for the pages, or FILE.html for a single file.",
+@output_path_option(
+    "Directory for the pages, or FILE.html for a single file.", metavar="PATH", show_default="next to the database"
 )
 @without_collecting()
 def report(list_name: str | None, chosen: TournamentChoice, output: Path | None) -> None:
@@ -68,9 +63,7 @@ def report(list_name: str | None, chosen: TournamentChoice, output: Path | None)
 @click.command()
 @click.option("--league", metavar="NAME", show_default="that with the newest season", help="Name of the league.")
 @database_option
-@click.option(
-    "-o", "--output", type=PATH, metavar="DIR", show_default="next to the database", help="Directory for the pages."
-)
+@output_path_option("Directory for the pages.", metavar="DIR", show_default="next to the database")
 @click.option(
     "--url", default="", metavar="URL", help="Address at which the site is published, for the links of the feeds."
 )

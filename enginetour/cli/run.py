@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import PATH, count_option, database_option, gathered
+from enginetour.cli.options import PATH, count_option, database_option, gathered, path_option
 from enginetour.cli.printing import is_live_terminal
 from enginetour.model.errors import LeagueFound, UsageRefused
 from enginetour.store.address import Address, database_of, results_of, workspace_of
@@ -113,8 +113,8 @@ def run(config: Path, db: Address | None, options: RunOptions) -> int:
 
 
 @click.command()
-@click.option(
-    "--dir", "directory", type=PATH, show_default="results of the workspace", help="Directory for the results."
+@path_option(
+    "--dir", "directory", metavar="PATH", show_default="results of the workspace", help="Directory for the results."
 )
 def demo(directory: Path | None) -> int:
     """Play a small bubble tournament between bundled engines.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.options import PATH, announce_config, database_option, many_option, quote_command
+from enginetour.cli.options import PATH, announce_config, database_option, many_option, path_option, quote_command
 from enginetour.cli.printing import echo, is_live_terminal, json_option, output_form, print_json, print_sheet
 from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import allowed_processors, this_machine
@@ -104,7 +104,7 @@ _WRITES = {  # key of a starter configuration -> option that sets the key
     "--variant", default="standard", show_default=True, metavar="NAME", help="Variant: chess960, crazyhouse, ..."
 )
 @click.option("--from-command", metavar="COMMAND", help="Translate this cutechess-cli or fastchess command.")
-@click.option("--from-config", type=PATH, metavar="FILE", help="Translate this config.json of fastchess.")
+@path_option("--from-config", help="Translate this config.json of fastchess.")
 @click.pass_context
 def init(
     ctx: click.Context,

@@ -23,6 +23,8 @@ from enginetour.cli.options import (
     count_option,
     database_option,
     many_option,
+    output_path_option,
+    path_option,
     tournament_argument,
     tournament_options,
 )
@@ -50,7 +52,7 @@ _COMMA = r",(?![^\[\]]*\])"  # matches a comma between systems, but not a comma 
 
 @click.command()
 @click.argument("config", metavar="[CONFIG]", required=False, type=PATH)
-@click.option("--case", type=PATH, metavar="FILE", help="Print the trace of a bubble case (JSON).")
+@path_option("--case", help="Print the trace of a bubble case (JSON).")
 @click.option(
     "--compare",
     "systems",
@@ -279,7 +281,7 @@ _NOISE = 50.0  # Elo; as for the ratings of a night
     "--fields", most=100_000, default=200, show_default=True, help="Largest number of simulations per format."
 )
 @count_option("--processes", most=64, default=2, show_default=True, help="Number of processes that simulate.")
-@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the best format as a configuration.")
+@output_path_option("Write the best format as a configuration.")
 @database_option
 @output_options
 def plan(

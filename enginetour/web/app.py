@@ -110,8 +110,12 @@ def create_app(hub: TournamentHub, reader: DatabaseReader) -> ASGIApp:
             hub.close()
             reader.close()
 
-    site = _Site(hub, reader)
-    api = _LazyApi(hub, reader, site.stream)
+    def make_api() -> ASGIApp:
+        from enginetour.web.api import Api
+
+        return Api(hub, reader, site.stream)
+
+    site, api = _Site(hub, reader), _LazyApi(make_api)
     pages = Starlette(
         routes=[
             Route("/", site.index),
@@ -141,24 +145,14 @@ def create_app(hub: TournamentHub, reader: DatabaseReader) -> ASGIApp:
 class _LazyApi:
     """The HTTP interface. It is made at its first request, because that takes a second; pages do not wait for it."""
 
-    def __init__(
-        self,
-        hub: TournamentHub,
-        reader: DatabaseReader,
-        stream: Callable[[set[Listener], Callable[[Listener], None]], Response],
-    ) -> None:
-        self._parts = hub, reader, stream
+    def __init__(self, make: Callable[[], ASGIApp]) -> None:
+        self._make = make
         self._app: asyncio.Task[ASGIApp] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._app is None:
             self._app = asyncio.create_task(asyncio.to_thread(self._make))
         await (await asyncio.shield(self._app))(scope, receive, send)
-
-    def _make(self) -> ASGIApp:
-        from enginetour.web.api import Api
-
-        return Api(*self._parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from math import ceil, floor, isfinite, log10
@@ -113,12 +113,6 @@ def clean_text(text: str) -> str:
 def short_name(name: str, most: int = _MAX_NAME_LENGTH) -> str:
     """Return a name with at most `most` characters, shortened in its middle."""
     return shorten_middle(clean_text(name), most)
-
-
-def with_title(picture: Picture, title: str) -> Picture:
-    """Return the picture with another title."""
-    head = Label(0, 16, short_name(title, int(picture.width / (0.6 * TITLE_SIZE))), size=TITLE_SIZE, bold=True)
-    return replace(picture, title=clean_text(title), marks=(head, *picture.marks[1:]))
 
 
 def rectangle(x: float, y: float, width: float, height: float) -> tuple[XY, ...]:

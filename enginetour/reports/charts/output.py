@@ -299,6 +299,11 @@ def framed(title: str, summary: str, width: float, height: float, marks: Sequenc
     return Picture(clean_text(title), summary, width, height, (head, *marks))
 
 
+def with_title(picture: Picture, title: str) -> Picture:
+    """Return the picture with another title."""
+    return framed(title, picture.summary, picture.width, picture.height, picture.marks[1:])
+
+
 def fit_text(text: str, room: float, size: float = TEXT_SIZE, *, bold: bool = False) -> str:
     """Shorten a text in its middle, so that its width is at most `room` units."""
     whole = clean_text(text)

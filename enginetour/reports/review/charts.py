@@ -12,9 +12,9 @@ from enginetour.model.game import StandingsRow
 from enginetour.ratings.ratinglist import RatingList
 from enginetour.reports.charts import curves, lists
 from enginetour.reports.charts.bubble import bubble_chart, round_robins
-from enginetour.reports.charts.canvas import Picture, with_title
+from enginetour.reports.charts.canvas import Picture
 from enginetour.reports.charts.curves import Curve, Point
-from enginetour.reports.charts.output import CHART_WIDTH
+from enginetour.reports.charts.output import CHART_WIDTH, with_title
 from enginetour.reports.review.engines import opponents_of
 from enginetour.reports.review.fairness import Fairness, WhiteShare, fairness_of
 from enginetour.reports.review.lists import ListHistory, RatingPath, history_of, list_history

@@ -49,15 +49,8 @@ _UNBROKEN = 1_000  # columns; the box of the log scrolls, so lines are not wrapp
 
 def report_site(review: TournamentReview, *, prefix: str = "", single: bool = False) -> Site:
     """Return the common properties of the pages of a tournament's report."""
-    facts = review.facts
-    pages = [("index.html", "Overview"), ("crosstable.html", "Crosstable")]
-    pages += [("bubble.html", "Bubble history")] if review.bubble is not None else []
-    pages += [("goal.html", "Goal")] if review.goal is not None else []
-    pages += [("rounds.html", "Rounds")] if review.rounds else []
-    pages += [("games.html", "Games"), ("incidents.html", "Incidents")]
-    pages += [("fairness.html", "Fairness")]
-    pages += [("history.html", "History")] if review.history.lists or review.history.paths else []
-    return Site(facts.title, tuple(pages), review.slugs, foot=_foot(facts.title), prefix=prefix, single=single)
+    title, pages = review.facts.title, tuple((address, label) for address, label, _ in _main_pages(review))
+    return Site(title, pages, review.slugs, foot=_foot(title), prefix=prefix, single=single)
 
 
 def _foot(title: str) -> str:
@@ -65,23 +58,31 @@ def _foot(title: str) -> str:
     return f"{title}. Written by enginetour."
 
 
+def _main_pages(review: TournamentReview) -> Iterator[tuple[str, str, Callable[[TournamentReview, Site], str] | None]]:
+    """Yield the address, the label and the maker of each page of the navigation; the list of games has several."""
+    yield "index.html", "Overview", _index_page
+    yield "crosstable.html", "Crosstable", _crosstable_page
+    if review.bubble is not None:
+        yield "bubble.html", "Bubble history", _bubble_page
+    if review.goal is not None:
+        yield "goal.html", "Goal", partial(_goal_page, review.goal)
+    if review.rounds:
+        yield "rounds.html", "Rounds", _rounds_page
+    yield "games.html", "Games", None
+    yield "incidents.html", "Incidents", _incidents_page
+    yield "fairness.html", "Fairness", _fairness_page
+    if review.history.lists or review.history.paths:
+        yield "history.html", "History", _history_page
+
+
 def report_pages(review: TournamentReview, site: Site) -> Iterator[tuple[str, _PageMaker]]:
     """Yield the address of each page and the function that renders it. Pages of single games are not included."""
-    yield "index.html", partial(_index_page, review, site)
-    yield "crosstable.html", partial(_crosstable_page, review, site)
-    if review.bubble is not None:
-        yield "bubble.html", partial(_bubble_page, review, site)
-    if review.goal is not None:
-        yield "goal.html", partial(_goal_page, review, review.goal, site)
-    if review.rounds:
-        yield "rounds.html", partial(_rounds_page, review, site)
+    for address, _, make in _main_pages(review):
+        if make is not None:
+            yield address, partial(make, review, site)
     parts = list_parts(review.games)
     for number in range(len(parts)):
         yield list_address(number), partial(_games_page, review, site, parts, number)
-    yield "incidents.html", partial(_incidents_page, review, site)
-    yield "fairness.html", partial(_fairness_page, review, site)
-    if review.history.lists or review.history.paths:
-        yield "history.html", partial(_history_page, review, site)
     for engine in review.engines:
         yield f"engines/{engine.slug}.html", partial(_engine_page, review, site, engine)
 
@@ -151,7 +152,7 @@ def _bubble_page(review: TournamentReview, site: Site) -> str:
     )
 
 
-def _goal_page(review: TournamentReview, goal: GoalReview, site: Site) -> str:
+def _goal_page(goal: GoalReview, review: TournamentReview, site: Site) -> str:
     here, left = "goal.html", "" if review.facts.finished else goal.left
     chart, purposes = both_widths(partial(goal_picture, goal)), purposes_sheet(goal)
     return render_page(here, site=site, here=here, goal=goal, left=left, chart=chart, purposes=purposes)

@@ -71,7 +71,9 @@ def write_site(store: Store, league: str, target: Path, *, base: str = "") -> Wr
             review = league_review(store, league, facts)
             logs = [one.log for one in review.played]
             scripts = chain(*map(game_scripts, logs), *map(list_scripts, logs))
-            keyed = {address: (key, make) for address, key, make in chain(scripts, _assets())}
+            keyed = {address: (key, make) for address, key, make in scripts}
+            # These files depend only on the program.
+            keyed |= {f"assets/{name}": ("asset", partial(read_asset, name)) for name in _ASSETS}
             games = newest_games(review)
             entries = feed_entries(review, games)
             texts: dict[str, _Text] = dict(site_pages(review, games))
@@ -83,12 +85,6 @@ def write_site(store: Store, league: str, target: Path, *, base: str = "") -> Wr
             for address, make in texts.items():
                 files.put(address, make())
         return WrittenSite(target / "index.html", len(keyed) + len(texts), files.end(facts.found))
-
-
-def _assets() -> Iterator[tuple[str, str, _Text]]:
-    """Yield the addresses of the files that only depend on the program, with their key and a function for the text."""
-    for name in _ASSETS:
-        yield f"assets/{name}", "asset", partial(read_asset, name)
 
 
 @contextmanager
