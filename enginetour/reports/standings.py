@@ -21,6 +21,7 @@ from enginetour.reports.sheet import (
     format_points,
     format_value,
     format_yes,
+    shared_columns,
     wrap_sentence,
 )
 
@@ -69,8 +70,7 @@ def standings_sheet(
     """
     codes = list(dict.fromkeys(code for line in placed for code, _ in line.tiebreaks))
     byes = any(line.unplayed for line in placed)
-    columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True)]
-    columns += [Column("points", "points", form=format_halves), Column("games", "games")]
+    columns = [*shared_columns("rank", "name", "points", "games")]
     columns += [Column("unplayed", "byes", form=lambda points: format_halves(points or None))] if byes else []
     columns += [Column("odds", "odds")] if odds else []
     values = [tiebreak_values(line) for line in placed]
@@ -112,8 +112,7 @@ def crosstable_sheet(
     spreadsheet reads a leading = as a formula.
     """
     by_name = {line.name: line for line in totals}
-    columns = [Column("rank", "#"), Column("name", "engine", left=True, flexible=True)]
-    columns += [Column("points", "points", form=format_halves), *map(_tiebreak_column, codes)]
+    columns = [*shared_columns("rank", "name", "points"), *map(_tiebreak_column, codes)]
     columns += [Column(f"vs{number}", str(number), continues=True, form=_cell) for number in range(1, len(names) + 1)]
     rows = []
     for number, name in enumerate(names, start=1):

@@ -58,20 +58,13 @@ def render_page(template: str, *, site: Site, here: str, policy: str = _CONTENT_
     `rows` are the values for the template. A value that the template uses and `rows` does not contain is an error.
     """
     place = here if any(here == address for address, _ in site.pages) else "".join(here.rpartition("/")[:2])
-    frame = (
-        ()
-        if site.single
-        else _frame(policy, site.title, site.pages, site.foot, site.prefix, place, is_report=site.is_report)
-    )
+    frame = () if site.single else _frame(site, place, policy)
     return _environment().get_template(template).render(site=site, here=here, policy=policy, frame=frame, **rows)
 
 
 @lru_cache(64)
-def _frame(
-    policy: str, title: str, pages: tuple[tuple[str, str], ...], foot: str, prefix: str, here: str, *, is_report: bool
-) -> list[Markup]:
+def _frame(site: Site, here: str, policy: str) -> list[Markup]:
     """Return the markup around the title, the head and the content of a page; it is the same for most pages."""
-    site = Site(title, pages, foot=foot, prefix=prefix, is_report=is_report)
     text = _environment().get_template("frame.html").render(site=site, here=here, policy=policy)
     return [trusted_markup(part) for part in text.split("<!-- page -->\n")]
 

@@ -37,7 +37,7 @@ class Site:
 
     title: str
     pages: tuple[tuple[str, str], ...]
-    slugs: Mapping[str, str] = field(default_factory=dict)
+    slugs: Mapping[str, str] = field(default_factory=dict, compare=False)  # the frame of a page does not depend on it
     games: frozenset[int] | None = None
     foot: str = ""
     prefix: str = ""

@@ -26,10 +26,10 @@ from enginetour.store.tournaments import Store
 
 @dataclass(frozen=True, slots=True)
 class ListHistory:
-    """The editions of a list (number, time, games, note), oldest first, and its engines, best first."""
+    """The editions of a list without their lines, oldest first, and its engines, best first."""
 
     name: str
-    editions: tuple[tuple[int, float, int, str], ...]
+    editions: tuple[Edition, ...]
     engines: tuple[tuple[str, tuple[PublishedRating, ...]], ...]
 
 
@@ -71,8 +71,7 @@ def list_history(
             if wanted is None or engine in wanted:
                 found.setdefault(engine, []).append(PublishedRating.of(head, engine, line))
     ordered = sorted(found.items(), key=lambda one: (-one[1][-1].edition, -round(one[1][-1].rating, SHARED), one[0]))
-    editions = tuple((head.number, head.made_unix, head.games, head.note) for head in heads)
-    return ListHistory(name, editions, tuple((engine, tuple(points)) for engine, points in ordered))
+    return ListHistory(name, tuple(heads), tuple((engine, tuple(points)) for engine, points in ordered))
 
 
 def _paths(store: Store, tournament: int, names: Sequence[str]) -> tuple[RatingPath, ...]:
@@ -171,15 +170,15 @@ def editions_sheet(one: ListHistory) -> Sheet:
         Column("note", "note", left=True),
     )
     rows = tuple(
-        {"edition": number, "made": format_utc(made), "games": games, "note": note}
-        for number, made, games, note in reversed(one.editions)
+        {"edition": head.number, "made": format_utc(head.made_unix), "games": head.games, "note": head.note}
+        for head in reversed(one.editions)
     )
     return Sheet("editions", columns, rows)
 
 
 def engines_sheet(one: ListHistory) -> Sheet:
     """Return a row for each engine with its rating and error in the newest editions."""
-    numbers = [number for number, *_ in one.editions][-_MOST_EDITIONS:]
+    numbers = [head.number for head in one.editions[-_MOST_EDITIONS:]]
     columns = (
         Column("name", "engine", left=True),
         *(Column(f"e{number}", f"edition {number}") for number in numbers),
