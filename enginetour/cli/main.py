@@ -152,7 +152,6 @@ class _Lazy(click.Group):
 
 
 def _require_linux(command: str) -> None:
-    """Raise UsageRefused if the command needs Linux and this is another system."""
     if command in NEED_LINUX and not sys.platform.startswith("linux"):
         step = "rate, ratings, report, pair, simulate and other commands that read results work here"
         raise UsageRefused(f"enginetour {command} needs Linux (found {sys.platform})", step=step)
@@ -243,7 +242,6 @@ def main() -> None:
 
 
 def _usage_error(error: click.ClickException) -> UsageRefused:
-    """Return an error of click in the form of enginetour's errors."""
     ctx = getattr(error, "ctx", None)
     what, place = error.format_message(), ""
     command = [word for word in sys.argv[1:2] if word in COMMANDS]  # errors of the parser have no context

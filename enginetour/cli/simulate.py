@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 
 def _elo_option(name: str, default: str, what: str) -> Callable[[Any], Any]:
-    """Return an option for a standard deviation in Elo."""
     words = f"Standard deviation of {what}, in Elo."
     kind = click.FloatRange(min=0, max=10_000)
     return click.option(name, type=kind, metavar="ELO", show_default=default, help=words)

@@ -19,7 +19,6 @@ _Rows = Sequence[Mapping[str, Any]]
 
 
 def _signed(value: float | None) -> str:
-    """Format a number with its sign and one decimal. Return an empty text for None."""
     return "" if value is None else format_fixed(value, 1, signed=True)
 
 

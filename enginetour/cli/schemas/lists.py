@@ -103,19 +103,9 @@ _Verdict = make_type(
         shared.SequentialTest, "elo0 elo1 model alpha beta by llr bounds decides_at verdict stopped_after estimate"
     ),
 )
+_COUNTED = "games wins draws losses pentanomial lone_games"
 _TEST = {
-    **{
-        name: columns(shared.SequentialTest)[name]
-        for name in (
-            "games",
-            "wins",
-            "draws",
-            "losses",
-            "pentanomial",
-            "lone_games",
-            *MatchStatistics.__dataclass_fields__,
-        )
-    },
+    **columns(shared.SequentialTest, " ".join((_COUNTED, *MatchStatistics.__dataclass_fields__))),
     "engines": two(str, "engines of the test; results are those of the first one"),
     "sprt": about(_Verdict, "hypotheses and verdict of the test"),
 }
@@ -153,9 +143,7 @@ _Published = make_type(
     "PublishedRating",
     "The rating of an engine in an edition.",
     **columns(PublishedRating, "rank name rating plus minus games"),
-    list=columns(shared.EditionItem)["list"],
-    edition=columns(shared.EditionItem)["edition"],
-    made=columns(shared.EditionItem)["made"],
+    **columns(shared.EditionItem, "list edition made"),
 )
 _Event = make_type(
     "RatingEvent",

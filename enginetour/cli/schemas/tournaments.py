@@ -254,7 +254,7 @@ DOCUMENTS: Mapping[str, type[BaseModel]] = {
         tournament=about(str, "title of the tournament"),
         **_ROUND_ROBIN,
         table=list_of(_BubbleCross, "the crosstable, best first"),
-        parked=about(list[str], "parked engines, best first"),
+        parked=about(list[str], "parked engines, longest wait first"),
         ranking=list_of(_Ranked, "the ranking, best first"),
     ),
     "games": document(

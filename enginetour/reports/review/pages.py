@@ -102,7 +102,6 @@ def both_widths(draw: Callable[..., Picture | None]) -> Markup | None:
 
 
 def _index_page(review: TournamentReview, site: Site) -> str:
-    """Render the result, the rating list, the games, incidents and next steps."""
     return render_page(
         "index.html",
         site=site,

@@ -466,7 +466,6 @@ def write_report(
 
 
 def _game_pages(log: TournamentReader, review: TournamentReview, site: Site) -> KeyedPages:
-    """Return the pages of all games."""
     keys = _game_keys(log, review, site)
     numbers = {f"games/{number}.html": number for number in keys}
 

@@ -93,8 +93,6 @@ def _score(results: Results) -> str:
 
 
 class _Pages:
-    """Renders the pages."""
-
     def __init__(self, review: LeagueReview, site: Site, games: Sequence[NewGame]) -> None:
         self.review, self.site, self.newest = review, site, games
         self.places = review.places
@@ -177,7 +175,6 @@ class _Pages:
     # Pages.
 
     def index(self) -> str:
-        """Render the first page."""
         here, season = "index.html", self.review.newest
         return self._render(
             "index.html",
@@ -199,7 +196,6 @@ class _Pages:
         return f"{games} so far; {'in progress' if begun else 'next'}: {', '.join(s.label for s in begun or left)}"
 
     def seasons(self) -> str:
-        """Render the archive."""
         here = "seasons.html"
         heads = (("season", "n"), ("first place", ""), ("began", "nowrap"), ("games", "n"), ("state", "wide"))
         rows = []
@@ -215,7 +211,6 @@ class _Pages:
         return self._render("seasons.html", here, table_of=_table(heads, rows, "seasons"), movement=self._movement())
 
     def season(self, season: SeasonReview) -> str:
-        """Render a season."""
         here = season.address
         forecasts = [
             (one.stage.label, forecast_sheet(one.facts["forecast"]))
@@ -248,7 +243,6 @@ class _Pages:
         )
 
     def tournament(self, one: Played) -> str:
-        """Render a division, or another tournament of a season."""
         here, season = one.address, self.review.seasons[one.season - 1]
         is_division = one.stage.kind == "division"
         names = [str(row[1]) for row in one.facts["standings"]]
@@ -317,7 +311,6 @@ class _Pages:
         return _table(heads, rows, "matchups")
 
     def engines(self) -> str:
-        """Render the list of all engines."""
         here = "engines.html"
         heads = (("engine", ""), ("seasons", "n"), ("now", "wrap"), ("best place", "n"), ("rating", "n"))
         newest = self.review.newest.number
@@ -335,7 +328,6 @@ class _Pages:
         return self._render("engines.html", here, table_of=_table(heads, rows, "engines"))
 
     def engine(self, name: str, here: str) -> str:
-        """Render an engine."""
         places = self.places[name]
         heads = (
             ("season", "n"),
@@ -405,7 +397,6 @@ class _Pages:
                 yield self._link(one.address, one.log.title, here), Markup(" · ").join(parts)
 
     def ratings(self) -> str:
-        """Render the rating list of all divisions."""
         found = self.review.ratings
         heads = (("upper division", ""), ("lower division", "name"), ("difference in Elo", "n"), ("± 95 %", "n"))
         gaps = [(gap.upper, gap.lower, f"{gap.difference:.0f}", f"{gap.error:.1f}") for gap in self.review.gaps]
@@ -419,7 +410,6 @@ class _Pages:
         )
 
     def games(self) -> str:
-        """Render the list of games, which a script fills."""
         tables = [
             (season.number, [(one.address, one.stage.label) for one in season.played])
             for season in reversed(self.review.seasons)
@@ -427,7 +417,6 @@ class _Pages:
         return self._render("games.html", "games.html", seasons=tables)
 
     def game(self) -> str:
-        """Render the page that shows a game, which a script fills."""
         return self._render("game.html", "game.html", board=empty_board())
 
 
