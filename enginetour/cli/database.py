@@ -29,6 +29,7 @@ from enginetour.cli.printing import (
     output_form,
     output_options,
     print_json,
+    print_result,
     print_sheet,
     refuse_tables,
 )
@@ -83,16 +84,14 @@ def _remove_imports(db: Address | None, names: tuple[str, ...], why: str, *, dry
 
     with open_store(db, change=not dry_run) as store:
         removed = remove_imports(store.database, names, why=why, write=not dry_run)
-    if output_form() == "json":
-        rows = [
-            {"name": one.name, "edition": one.edition, "games": one.games, "at": iso_timestamp(one.at)}
-            for one in removed
-        ]
-        print_json({"removed": rows, "why": why, "dry_run": dry_run})
-        return
+    rows = [
+        {"name": one.name, "edition": one.edition, "games": one.games, "at": iso_timestamp(one.at)} for one in removed
+    ]
     done = "would be removed" if dry_run else "removed"
-    for one in removed:
-        echo(f"{one.title}: {format_count(one.games, 'game')} {done}; published editions do not change")
+    print_result(
+        {"removed": rows, "why": why, "dry_run": dry_run},
+        (f"{one.title}: {format_count(one.games, 'game')} {done}; published editions do not change" for one in removed),
+    )
 
 
 _CONFIG = ".json"  # ending of a config.json of fastchess
@@ -408,15 +407,13 @@ def repair(db: Address | None) -> None:
             names = (database.with_name(f"{database.name}.before-repair-{number}") for number in count(1))
             kept = back_up(database, next(name for name in names if not name.exists())).path
         found = check.repair(store.database)
-    if output_form() == "json":
-        rows = [{"tournament": one.tournament, "damage": one.what, "repair": one.repair} for one in found]
-        print_json({"database": str(database), "repairs": rows, "backup": kept and str(kept)})
-        return
-    for one in found:
-        echo(f"{one.tournament}: {one.what}; {one.repair}")
+    rows = [{"tournament": one.tournament, "damage": one.what, "repair": one.repair} for one in found]
     before = f"; copy of the database before the repair: {kept}" if kept else ""
     repairs = f"{len(found)} repair{'s' * (len(found) != 1)}{before}" if found else "nothing to repair"
-    echo(f"{database}: {repairs}")
+    print_result(
+        {"database": str(database), "repairs": rows, "backup": kept and str(kept)},
+        [*(f"{one.tournament}: {one.what}; {one.repair}" for one in found), f"{database}: {repairs}"],
+    )
 
 
 @db.command()
@@ -436,12 +433,8 @@ def backup(file: Path, db: Address | None, replace: bool) -> None:
     from enginetour.store.backup import back_up
 
     made = back_up(_existing(db), file, replace=replace)
-    if output_form() == "json":
-        print_json({**asdict(made), "path": str(made.path)})
-    else:
-        echo(
-            f"{made.path} written and verified: {made.rows:,} rows, {made.bytes:,} bytes, schema {made.database_schema}"
-        )
+    content = f"{made.rows:,} rows, {made.bytes:,} bytes, schema {made.database_schema}"
+    print_result({**asdict(made), "path": str(made.path)}, [f"{made.path} written and verified: {content}"])
 
 
 @db.command()
@@ -462,14 +455,11 @@ def upgrade(db: Address | None, no_backup: bool) -> None:
 
     database = existing_database(Path.cwd(), db)
     made = upgrade_database(database, backup=not no_backup)
-    if output_form() == "json":
-        value = {"database": str(database), "from": made.before, "to": made.after, "backup": made.backup}
-        print_json(value)
-    elif made.before == made.after:
-        echo(f"{database}: schema {made.after}, nothing to upgrade")
-    else:
-        backup = f"; backup: {made.backup}" if made.backup else ""
-        echo(f"{database}: schema {made.before} upgraded to {made.after}{backup}")
+    done = f"schema {made.before} upgraded to {made.after}" + (f"; backup: {made.backup}" if made.backup else "")
+    if made.before == made.after:
+        done = f"schema {made.after}, nothing to upgrade"
+    value = {"database": str(database), "from": made.before, "to": made.after, "backup": made.backup}
+    print_result(value, [f"{database}: {done}"])
 
 
 @db.command()
@@ -488,11 +478,11 @@ def copy(source: Address, target: Address) -> None:
     from enginetour.store.backup import copy_store
 
     made = copy_store(source, target)
-    if output_form() == "json":
-        print_json({"source": str(source), "target": str(target), **asdict(made)})
-        return
-    content = f"{made.tournaments:,} tournament{'s' * (made.tournaments != 1)}, {made.rows:,} rows"
-    echo(f"{target} written and verified: {content} of {made.tables} tables, digest {made.digest[:16]}")
+    content = f"{format_count(made.tournaments, 'tournament')}, {made.rows:,} rows of {made.tables} tables"
+    print_result(
+        {"source": str(source), "target": str(target), **asdict(made)},
+        [f"{target} written and verified: {content}, digest {made.digest[:16]}"],
+    )
 
 
 def _existing(db: Address | None) -> Address:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.options import PATH, count_option, many_option, output_path_option, refuse_output
-from enginetour.cli.printing import echo, output_form, output_options, print_json, print_sheet, refuse_tables
+from enginetour.cli.printing import echo, output_form, output_options, print_result, print_sheet, refuse_tables
 from enginetour.formats.pairing.field import Kind, Unpairable
 from enginetour.interop.files import read_input, replace_bytes
 from enginetour.model.errors import (
@@ -339,10 +339,7 @@ def _explain(system: PairingSystem, foreign: ForeignTournament, paired: Paired, 
         raise UsageRefused(f"needs two different entrants (found {pair[0]!r} twice)", place="--why")
     with usage_errors("--why"):
         found = explain_pair(system, foreign.field, paired, one, other)
-    if output_form() == "json":
-        print_json(why_json(found, foreign.field, foreign.labels))
-    else:
-        click.echo("\n".join(why_lines(found, foreign.field)))
+    print_result(why_json(found, foreign.field, foreign.labels), why_lines(found, foreign.field))
 
 
 def _serve(system: str, given: dict[str, object], rounds: int | None, seed: int) -> None:

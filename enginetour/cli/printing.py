@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import Any, TypeVar
@@ -64,6 +64,15 @@ def _end_view() -> None:
 def print_json(value: object) -> None:
     """Print a value as JSON."""
     print_text(json_text(value) + "\n")
+
+
+def print_result(value: Mapping[str, object], lines: Iterable[str]) -> None:
+    """Print the result of a command without tables: as JSON if it was asked for, otherwise as lines."""
+    if output_form() == "json":
+        print_json(value)
+        return
+    for line in lines:
+        echo(line)
 
 
 def print_sheet(sheet: Sheet, value: object | None = None) -> None:

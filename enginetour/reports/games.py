@@ -354,21 +354,14 @@ def compliance_sheet(found: Sequence[tuple[str, Compliance]]) -> tuple[Sheet, di
 
 def game_row(line: GameLine) -> dict[str, object]:
     """Return the JSON of a game in a list."""
+
+    def own(names: str) -> dict[str, object]:
+        return {name: getattr(line, name) for name in names.split()}
+
     return {
-        "number": line.number,
-        "white": line.white,
-        "black": line.black,
+        **own("number white black"),
         "result": "*" if line.voided else str(line.outcome),
-        "termination": line.termination,
-        "cause": line.cause,
-        "plies": line.plies,
-        "load_average": line.load_average,
-        "cores": line.cores,
-        "busy": line.busy,
-        "referee_us": line.referee_us,
-        "handicap": line.handicap,
-        "white_tc": line.white_tc,
-        "black_tc": line.black_tc,
+        **own("termination cause plies load_average cores busy referee_us handicap white_tc black_tc"),
         "started": iso_timestamp(line.started_unix),
         "ended": iso_timestamp(line.ended_unix),
         "incident": bool(line.incidents),
