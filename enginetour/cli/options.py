@@ -138,6 +138,17 @@ database_option = click.option(
 )
 
 
+def refuse_unused(other: str, options: Mapping[str, object]) -> None:
+    """Raise UsageRefused for the first given option, because it has no effect with `other`.
+
+    `options` maps each option to its value; None, False and () mean that it was not given. Nothing is refused if
+    `other` is empty.
+    """
+    unused = next((name for name, given in options.items() if not (given is None or given is False or given == ())), "")
+    if other and unused:
+        raise UsageRefused(f"has no effect with {other}", place=unused, step=f"omit {unused}")
+
+
 def refuse_group_options(ctx: click.Context) -> None:
     """Raise UsageRefused if options of a subcommand are given before its name."""
     typed = ctx.get_parameter_source("db") is click.core.ParameterSource.COMMANDLINE

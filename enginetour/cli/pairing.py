@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from enginetour.cli.options import PATH, count_option, many_option, output_path_option, refuse_output
+from enginetour.cli.options import PATH, count_option, many_option, output_path_option, refuse_output, refuse_unused
 from enginetour.cli.printing import echo, output_form, output_options, print_result, print_sheet, refuse_tables
 from enginetour.formats.pairing.field import Kind, Unpairable
 from enginetour.interop.files import read_input, replace_bytes
@@ -108,9 +108,9 @@ def pair(
     given = parse_settings(words)
     one_round = {"--round": number, "--absent": absent, "--bye": bye, "-o": output, "--why": why}
     unused = {"FILE": file, "--check-all": check_all, **one_round, "--json": output_form() == "json"}
-    _refuse_unused("--xboard" if xboard else "", unused)
-    _refuse_unused("--why" if why else "", {"-o": output})
-    _refuse_unused("--check-all" if check_all else "", one_round)
+    refuse_unused("--xboard" if xboard else "", unused)
+    refuse_unused("--why" if why else "", {"-o": output})
+    refuse_unused("--check-all" if check_all else "", one_round)
     if overwrite and output is None:
         raise UsageRefused("needs --output", place="--overwrite", step="add -o PATH, or omit --overwrite")
     if xboard:
@@ -146,17 +146,6 @@ def pair(
         for path in outside.write(foreign, paired, output):
             echo(f"{path} written", err=True)
     print_sheet(sheet, value)
-
-
-def _refuse_unused(other: str, options: Mapping[str, object]) -> None:
-    """Raise UsageRefused for the first given option, because it has no effect with `other`.
-
-    `options` maps each option to its value; a false value means that the option was not given. If `other` is empty, do
-    nothing.
-    """
-    unused = next((option for option, given in options.items() if given), "")
-    if other and unused:
-        raise UsageRefused(f"has no effect with {other}", place=unused, step=f"omit {unused}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +218,7 @@ def open_tournament_file(
             write_none,
             table,
         )
-    _refuse_unused("a TRF file", {"--unfinished-ok": unfinished_ok})
+    refuse_unused("a TRF file", {"--unfinished-ok": unfinished_ok})
     report = trf.read(read_input(file, trf.LARGEST_FILE), str(file))
     return TournamentFile(
         lambda number: read_tournament(report, number=number, rounds=rounds),

@@ -25,6 +25,7 @@ from enginetour.cli.options import (
     many_option,
     output_path_option,
     path_option,
+    refuse_unused,
     tournament_argument,
     tournament_options,
 )
@@ -92,19 +93,11 @@ def simulate(
         step = "see enginetour simulate --help"
         raise UsageRefused(f"needs exactly one of CONFIG, --case and --compare (found {found})", step=step)
     form = output_form()
-    idle = {
-        "--entrants": (entrants, systems),
-        "--rounds": (rounds, systems),
-        "--fields": (fields, not case),
-        "--spread": (spread, not case),
-        "--noise": (noise, not case),
-        "--seed": (seed, not case),
-        "--csv": (form if form == "csv" else None, not case),
-        "--format": (form if form not in ("text", "csv", "json") else None, not case),
-    }
-    for option, (value, used) in idle.items():
-        if value is not None and not used:
-            raise UsageRefused(f"has no effect with {chosen[0]}", place=option, step=f"omit {option}")
+    if not systems:
+        refuse_unused(chosen[0], {"--entrants": entrants, "--rounds": rounds})
+    if case is not None:
+        unused = {"--fields": fields, "--spread": spread, "--noise": noise, "--seed": seed, "--csv": form == "csv"}
+        refuse_unused("--case", {**unused, "--format": form not in ("text", "csv", "json")})
     count, start = fields or 200, 1 if seed is None else seed
     if case is not None:
         _case(case)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, log10
 from pathlib import PurePath
@@ -55,10 +55,16 @@ class EngineReview:
     spec: EngineSpec
     placed: StandingsRow | None
     row: Row | None
-    colors: tuple[tuple[int, int], tuple[int, int]]  # half points and games, with White and with Black
     opponents: tuple[OpponentGames, ...]
     efforts: Sheet
     endings: Sheet
+
+    @property
+    def colors(self) -> list[tuple[int, int]]:
+        """Return the half points and the number of games with White, then the same with Black."""
+        own = [(points, white) for opponent in self.opponents for _, points, white in opponent.games]
+        sides = [[points for points, white in own if white is side] for side in (True, False)]
+        return [(sum(points), len(points)) for points in sides]
 
 
 def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dict[str, tuple[OpponentGames, ...]]:
@@ -77,14 +83,6 @@ def opponents_of(games: Iterable[GameLine], ratings: Mapping[str, float]) -> dic
         )
         for name, others in met.items()
     }
-
-
-def color_results(opponents: Sequence[OpponentGames]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the half points and the number of games with White, then the same with Black."""
-    own = [(points, white) for opponent in opponents for _, points, white in opponent.games]
-    with_white = [points for points, white in own if white]
-    with_black = [points for points, white in own if not white]
-    return (sum(with_white), len(with_white)), (sum(with_black), len(with_black))
 
 
 _MAX_LINKED_GAMES = 4_000  # games; a page with more does not link to each of them

@@ -30,7 +30,7 @@ from enginetour.reports.games import averages_sheet, count_endings, endings_shee
 from enginetour.reports.html.game import GamePage
 from enginetour.reports.html.tables import CrossGames
 from enginetour.reports.pgn import common_tags
-from enginetour.reports.review.engines import EngineReview, color_results, opponents_of, page_slugs
+from enginetour.reports.review.engines import EngineReview, opponents_of, page_slugs
 from enginetour.reports.review.fairness import Fairness, fairness_of, repeated_games_note, reused_openings_note
 from enginetour.reports.review.goal import GoalReview, goal_of, purposes_of
 from enginetour.reports.review.lists import RatingHistory, history_of
@@ -615,7 +615,6 @@ def _engines(
             spec=specs[name],
             placed=lines.get(name),
             row=rows.get(name),
-            colors=color_results(met.get(name, ())),
             opponents=met.get(name, ()),
             efforts=_of(efforts, name),
             endings=_of(ended, name),

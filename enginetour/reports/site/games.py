@@ -42,13 +42,9 @@ KeyedTexts = Iterator[tuple[str, str, Callable[[], str]]]
 
 
 def game_scripts(log: TournamentReader) -> KeyedTexts:
-    """Yield the scripts with all games of a tournament."""
+    """Yield the scripts with all games of a tournament, and those with their lines in the list of games."""
     for number, first, last, key in _parts(log, GAMES_A_SCRIPT):
         yield f"games/{log.slug}/{number:04}.js", key, partial(_games_text, log, first, last)
-
-
-def list_scripts(log: TournamentReader) -> KeyedTexts:
-    """Yield the scripts with the lines of all games of a tournament."""
     for number, first, last, key in _parts(log, LINES_A_SCRIPT):
         yield f"lists/{log.slug}/{number:04}.js", key, partial(_lines_text, log, number, first, last)
 

@@ -27,6 +27,7 @@ from enginetour.store.seasons import Stage
 _NEWEST = 20  # games on the first page
 _MOST_MATCHUPS = 3_000  # two engines each, that are listed or linked; with more of them, a page would exceed 2 MB
 _ZONES = {"promotion": "good", "relegation": "bad"}
+_PLACES = (("#", "n"), ("engine", ""), ("points", "n"), ("games", "n"))  # columns
 _RESULTS = (("games", "n"), ("won", "n wide"), ("drawn", "n wide"), ("lost", "n wide"), ("score", "n"))  # columns
 Cell = str | int | Markup | None
 
@@ -119,7 +120,7 @@ class _Pages:
     # Tables.
 
     def _standings(self, season: SeasonReview, stage: Stage, here: str) -> Markup:
-        heads = (("#", "n"), ("engine", ""), ("points", "n"), ("games", "n"), ("zone", "zone"))
+        heads = (*_PLACES, ("zone", "zone"))
         rows = [
             (one.rank, self._engine(one.name, here), format_halves(one.points), one.games, _zone(one))
             for one in season.places
@@ -261,12 +262,11 @@ class _Pages:
         )
 
     def _plain_standings(self, one: Played, here: str) -> Markup:
-        heads = (("#", "n"), ("engine", ""), ("points", "n"), ("games", "n"))
         rows = [
             (rank, self._engine(name, here), format_points(points), games)
             for rank, name, points, games, *_ in one.facts["standings"]
         ]
-        return _table(heads, rows, one.stage.label)
+        return _table(_PLACES, rows, one.stage.label)
 
     def _crosstable(self, one: Played, names: Sequence[str], here: str) -> Markup:
         """Return the crosstable; each cell is a link to its games."""

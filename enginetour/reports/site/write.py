@@ -24,7 +24,7 @@ from enginetour.interop.files import lock_file, named_errors, open_regular
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.reports.html.page import GAME_ASSETS, REPORT_ASSETS, program_digest, read_asset
 from enginetour.reports.site.feeds import ATOM, JSON_FEED, atom, feed_entries, json_feed, newest_games
-from enginetour.reports.site.games import game_scripts, list_scripts
+from enginetour.reports.site.games import game_scripts
 from enginetour.reports.site.league import Facts, league_review
 from enginetour.reports.site.pages import site_pages
 from enginetour.store.address import slug_of
@@ -69,8 +69,7 @@ def write_site(store: Store, league: str, target: Path, *, base: str = "") -> Wr
         with store.database.snapshot():
             facts = Facts(files.facts)
             review = league_review(store, league, facts)
-            logs = [one.log for one in review.played]
-            scripts = chain(*map(game_scripts, logs), *map(list_scripts, logs))
+            scripts = chain.from_iterable(game_scripts(one.log) for one in review.played)
             keyed = {address: (key, make) for address, key, make in scripts}
             # These files depend only on the program.
             keyed |= {f"assets/{name}": ("asset", partial(read_asset, name)) for name in _ASSETS}
