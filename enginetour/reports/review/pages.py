@@ -80,9 +80,10 @@ def report_pages(review: TournamentReview, site: Site) -> Iterator[tuple[str, _P
     for address, _, make in _main_pages(review):
         if make is not None:
             yield address, partial(make, review, site)
-    parts = list_parts(review.games)
-    for number in range(len(parts)):
-        yield list_address(number), partial(_games_page, review, site, parts, number)
+            continue
+        parts = list_parts(review.games)
+        for number in range(len(parts)):
+            yield list_address(number), partial(_games_page, review, site, parts, number)
     for engine in review.engines:
         yield f"engines/{engine.slug}.html", partial(_engine_page, review, site, engine)
 
