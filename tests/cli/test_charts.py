@@ -53,9 +53,9 @@ def pictures() -> dict[str, Picture]:
     won, lost, even = (CrossGames(((1, first), (2, 1))) for first in (2, 0, 1))
     cells = (None, won, None), (lost, None, even), (None, even, None)
     rounds = (
-        SectionRound(1, 6, NAMES, order=NAMES, entered=NAMES, parked=NAMES[0]),
-        SectionRound(2, 7, NAMES[1:], order=NAMES[:0:-1], parking=NAMES[:1], dropped=ODD),
-        SectionRound(3, 8, (NAMES[2], NAMES[0]), returned=NAMES[:1], withdrawn=("gone",), left=("gone",)),
+        SectionRound(1, 6, [*NAMES], order=NAMES, entered=[*NAMES], parked=NAMES[0]),
+        SectionRound(2, 7, [*NAMES[1:]], order=NAMES[:0:-1], parking=[NAMES[0]], dropped=ODD),
+        SectionRound(3, 8, [NAMES[2], NAMES[0]], returned=[NAMES[0]], withdrawn=["gone"], left=["gone"]),
     )
     points = tuple(curves.edition_point(n, 2600.0 + n, nan if n == 2 else 9.0, inf, 10 * n) for n in (1, 2, 3))
     return {
@@ -260,7 +260,7 @@ def test_long_names_are_whole_on_a_phone() -> None:
     rows = [StandingsRow(place, name, 0, 0, "active") for place, name in enumerate(names)]
     for made in (
         rating_chart([rated(name, 2600.0, 20.0, 20.0, games=9) for name in names], title="t", width=PHONE_WIDTH),
-        bubble_chart([SectionRound(1, 2, tuple(names), order=tuple(names))], rows, title="t", width=PHONE_WIDTH),
+        bubble_chart([SectionRound(1, 2, [*names], order=tuple(names))], rows, title="t", width=PHONE_WIDTH),
         curves.score_chart(dict.fromkeys(names, (2, 1)), title="t", width=PHONE_WIDTH),
     ):
         labels = [mark for mark in made.marks if isinstance(mark, Label)]

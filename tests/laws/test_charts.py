@@ -100,7 +100,7 @@ def test_a_bubble_chart_tells_what_its_bubble_did(seed: int, dice: random.Random
     _check(rounds)
     if rounds and not state.ended:
         assert {*rounds[-1].members} == {*state.section} and rounds[-1].games == state.finished
-        assert rounds[-1].parking == state.parked
+        assert rounds[-1].parking == [*state.parked]
     assert [one.dropped for one in rounds if one.dropped] == [*state.new][: sum(bool(one.dropped) for one in rounds)]
     placed = bubble.standings(state)
     picture = bubble_chart(rounds, placed, title="t")

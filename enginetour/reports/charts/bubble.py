@@ -7,7 +7,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from statistics import median
@@ -34,7 +34,7 @@ from enginetour.reports.charts.canvas import (
 from enginetour.reports.charts.output import text_width
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SectionRound:
     """One round robin of the section. `games` counts all games finished up to its decision, or so far.
 
@@ -43,87 +43,61 @@ class SectionRound:
     during it, and `left` only the withdrawn engines of the section.
     """
 
-    number: int
-    games: int
-    members: tuple[str, ...]
-    order: tuple[str, ...] = ()
-    parking: tuple[str, ...] = ()
-    entered: tuple[str, ...] = ()
-    returned: tuple[str, ...] = ()
-    parked: str | None = None
-    dropped: str | None = None
-    withdrawn: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Section:
-    """The engines in the section and in parking, updated while notes are read."""
-
+    number: int = 1
+    games: int = 0
     members: list[str] = field(default_factory=list)
     parking: list[str] = field(default_factory=list)
+    order: tuple[str, ...] = ()
     entered: list[str] = field(default_factory=list)
     returned: list[str] = field(default_factory=list)
+    parked: str | None = None
+    dropped: str | None = None
     withdrawn: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
-    def enter(self, entry: dict[str, Any]) -> None:
+    def enter(self, entry: Mapping[str, Any]) -> None:
+        """Add an engine to the section, from the list or from parking."""
         name = entry["engine"]
         (self.returned if entry["from"] == "parked" else self.entered).append(name)
         self.leave(name)
         self.members.append(name)
 
     def leave(self, name: str) -> None:
+        """Remove an engine from the section or from parking."""
         for where in (self.members, self.parking):
             if name in where:
                 where.remove(name)
 
-    def taken(self, number: int, games: int, **decided: Any) -> SectionRound:
-        """Return the current round robin, and start the next round robin."""
-        made = SectionRound(
-            *(number, games, tuple(self.members)),
-            parking=tuple(self.parking),
-            entered=tuple(self.entered),
-            returned=tuple(self.returned),
-            withdrawn=tuple(self.withdrawn),
-            left=tuple(self.left),
-            **decided,
-        )
-        self.entered, self.returned, self.withdrawn, self.left = [], [], [], []
-        return made
-
 
 def round_robins(notes: Iterable[Note], games: int | None = None) -> tuple[SectionRound, ...]:
     """Return the round robins in order. The last one may be in progress; `games` is the current number of games."""
-    fold, found, number = _Section(), list[SectionRound](), 1
+    found, now = list[SectionRound](), SectionRound()
     for note in notes:
         row: dict[str, Any] = dict(note.fields)
-        number = row["step"]
+        now.number = row["step"]
         if note.kind in ("enter", "unpark"):
             for entry in row["entered"]:
-                fold.enter(entry)
+                now.enter(entry)
         elif note.kind == "withdraw":
-            fold.leave(row["engine"])
-            fold.withdrawn.append(row["engine"])
-            fold.left += [row["engine"]] if row["was"] == "active" else []
+            now.leave(row["engine"])
+            now.withdrawn.append(row["engine"])
+            now.left += [row["engine"]] if row["was"] == "active" else []
             if row["replacement"] is not None:
-                fold.enter(row["replacement"])
+                now.enter(row["replacement"])
         elif note.kind in ("park", "drop", "finish"):
             leaver = row["engine"]
-            who = {
-                "parked": leaver if note.kind == "park" else None,
-                "dropped": leaver if note.kind == "drop" else None,
-            }
-            order = tuple(line[0] for line in row["table"])
-            found.append(fold.taken(number, row["games_total"], order=order, **who))
-            if note.kind == "finish":
-                fold.members, fold.parking = [], []
-            else:
-                fold.leave(leaver)
-                fold.parking += [leaver] if note.kind == "park" else []
-    if fold.members:
-        so_far = found[-1].games if found else 0
-        found.append(fold.taken(number, max(so_far, games or 0)))
+            now.games, now.order = row["games_total"], tuple(line[0] for line in row["table"])
+            now.parked = leaver if note.kind == "park" else None
+            now.dropped = leaver if note.kind == "drop" else None
+            found.append(now)
+            now = SectionRound(now.number, now.games)
+            if note.kind != "finish":
+                now.members, now.parking = [*found[-1].members], [*found[-1].parking]
+                now.leave(leaver)
+                now.parking += [leaver] if note.kind == "park" else []
+    if now.members:
+        now.games = max(now.games, games or 0)
+        found.append(now)
     return tuple(found)
 
 

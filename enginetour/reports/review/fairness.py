@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import erfc, exp, gamma, sqrt
@@ -314,31 +314,20 @@ def measures_sheet(found: Fairness) -> Sheet:
         Column("high", "99 %"),
         Column("largest", "maximum"),
     )
-    rows = tuple(_measures(found))
-    return Sheet("measures", columns, rows)
-
-
-def _measures(found: Fairness) -> Iterator[dict[str, object]]:
-    for values, kind in ((found.relay_us, "median"), (found.worst_us, "maximum")):
-        if values:
-            yield _measure(f"latency, {kind} of the game, ms", [value / 1000 for value in values], "{:.2f}")
-    if found.own_us:
-        yield _measure("latency in a time loss, ms", [value / 1000 for _, value in found.own_us], "{:.1f}")
-    if found.load:
-        yield _measure("load of the machine", [load for _, load in found.load], "{:.2f}")
-    if found.steal:
-        yield _measure("processor time taken by the host, %", found.steal, "{:.2f}")
-
-
-def _measure(what: str, values: Sequence[float], form: str) -> dict[str, object]:
-    ordered = sorted(values)
-    return {
-        "what": what,
-        "games": len(ordered),
-        "median": form.format(quantile(ordered, 0.5)),
-        "high": form.format(quantile(ordered, 0.99)),
-        "largest": form.format(ordered[-1]),
-    }
+    measures: tuple[tuple[str, Iterable[float], int], ...] = (  # what, values, decimals
+        ("latency, median of the game, ms", (gap / 1000 for gap in found.relay_us), 2),
+        ("latency, maximum of the game, ms", (gap / 1000 for gap in found.worst_us), 2),
+        ("latency in a time loss, ms", (own / 1000 for _, own in found.own_us), 1),
+        ("load of the machine", (load for _, load in found.load), 2),
+        ("processor time taken by the host, %", found.steal, 2),
+    )
+    rows = []
+    for what, values, decimals in measures:
+        if ordered := sorted(values):
+            shown = {"median": quantile(ordered, 0.5), "high": quantile(ordered, 0.99), "largest": ordered[-1]}
+            figures = {key: f"{value:.{decimals}f}" for key, value in shown.items()}
+            rows.append({"what": what, "games": len(ordered), **figures})
+    return Sheet("measures", columns, tuple(rows))
 
 
 def openings_sheet(found: Fairness) -> Sheet:
