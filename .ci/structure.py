@@ -17,6 +17,7 @@ UPGRADES = Path("enginetour/store/schema")  # a script for each version of the s
 # More than 15 public names, and why.
 WIDE = {
     "enginetour.cli.options": "options that many commands take, and the files that -o writes",
+    "enginetour.cli.printing": "the formats of output, and what is printed in them",
     "enginetour.engines.enginefile": "one file format: read, written, stored",
     "enginetour.engines.machine": "figures of one machine, each asked for by its name",
     "enginetour.engines.process": "a process: pipes, waits, signals, its end, and what protects from it",
