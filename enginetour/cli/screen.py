@@ -258,7 +258,7 @@ class LiveTable(Watcher):
 
 def format_history(log: TournamentLog, *, most: int | None = None) -> str:
     """Format the history of a bubble, or the table of another format. `most`: number of last round robins to show."""
-    from enginetour.reports import bubble, standings  # imported here: a run starts faster without them
+    from enginetour.reports import bubble, documents  # imported here: a run starts faster without them
 
     format_, state = fold(log)
     placed = format_.standings(state)
@@ -267,9 +267,7 @@ def format_history(log: TournamentLog, *, most: int | None = None) -> str:
 
         order = rating_order(log, placed)
         return bubble.bubble_text(f"bubble history · {log.title}", format_.notes(state), placed, order, most=most)
-    text = render(
-        standings.standings_sheet(f"standings · {log.title}", placed, log.odds_by_entrant(), log.withdrawals()), width()
-    )
+    text = render(documents.standings(log, format_, state)[0], width())
     if test := sprt.current_test(format_, state):
         text += "\n" + render(
             sprt.sprt_sheet(f"test · {log.title}", *test, ended=format_.remaining(state)[1] == 0), width()

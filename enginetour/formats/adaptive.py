@@ -269,6 +269,7 @@ class Adaptive(Format[AdaptiveState]):
 
     # Version 1 had too large errors of large differences, and version 2 chose encounters that the goal did not need.
     version = 3
+    after_void = "it is not replayed, and the next games are chosen without its result"
 
     def __init__(self, options: AdaptiveOptions, seed: int = 1) -> None:
         self.options, self.seed = options, seed
@@ -276,6 +277,8 @@ class Adaptive(Format[AdaptiveState]):
         self._least = -(-options.min_games // options.games_per_pairing)  # encounters of an entrant
         self.earlier = {(white, black): (wins, draws, losses) for white, black, wins, draws, losses in options.known}
         self._recorded: Mapping[int, tuple[str, str]] = {}
+        begin = "the average is 0 before the first game" if options.prior_error is None else "begins with known ratings"
+        self.meanings = {"RATING": f"rating after the counted games, in Elo ({begin}); ± is its 95 % error"}
 
     def follow(self, notes: Iterable[Note]) -> None:
         """Follow the choices of a log in a replay, if their values are nearly equal to the best values."""

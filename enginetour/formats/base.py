@@ -62,6 +62,10 @@ class Format(Protocol[S]):
     version: int
     # Kind of the notes that record that an entrant (field `engine`) leaves, and the words for it; None: there are none.
     departure: tuple[str, str] | None = None
+    # Meanings of the codes in the table that differ from their usual ones.
+    meanings: Mapping[str, str] = MappingProxyType({})
+    # What happens if a game is voided and not offered again.
+    after_void: str = "decisions based on it remain, but the ratings ignore it"
     # Results before this tournament that count for ratings.
     earlier: Counts = MappingProxyType({})
 

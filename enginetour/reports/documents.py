@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 def standings(log: TournamentReader, format_: Format[Any], state: Any) -> tuple[Sheet, dict[str, object]]:
     """Return the standings of a tournament whose event log was replayed to `state`."""
-    left = log.withdrawals()
-    sheet = standings_sheet(f"standings · {log.title}", format_.standings(state), log.odds_by_entrant(), left)
+    left, odds = log.withdrawals(), log.odds_by_entrant()
+    sheet = standings_sheet(f"standings · {log.title}", format_.standings(state), odds, left, format_.meanings)
     value: dict[str, object] = {"table": sheet.rows, "finished": not format_.offers(state)}
     return sheet, value | ({"withdrawals": [asdict(one) for one in left]} if left else {})
 

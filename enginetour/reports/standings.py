@@ -62,11 +62,12 @@ def standings_sheet(
     placed: Sequence[StandingsRow],
     odds: Mapping[str, int] | None = None,
     withdrawals: Iterable[Withdrawal] = (),
+    meanings: Mapping[str, str] = {},
 ) -> Sheet:
     """Return the standings with their tie-breaks and the status of each entrant.
 
     `odds` counts the games of an entrant at time odds; its column is shown if it is not empty. The notes contain the
-    reasons of `withdrawals`.
+    reasons of `withdrawals`, and the codes with their usual `meanings` or those of a format.
     """
     codes = list(dict.fromkeys(code for line in placed for code, _ in line.tiebreaks))
     byes = any(line.unplayed for line in placed)
@@ -93,7 +94,7 @@ def standings_sheet(
         }
         for line, own in zip(placed, values, strict=True)
     ]
-    notes = (*([_BYES] if byes else []), *(one.note for one in withdrawals if one.note), *legend(codes))
+    notes = (*([_BYES] if byes else []), *(one.note for one in withdrawals if one.note), *legend(codes, meanings))
     return Sheet(title, tuple(columns), tuple(rows), (), notes)
 
 

@@ -84,6 +84,11 @@ class StoppedTournament:
         return ()
 
 
+def _lines(sentences: Sequence[str], others: Sequence[str]) -> str:
+    """Return a line of sentences without the empty ones, and the other lines after it."""
+    return "\n".join([" ".join(filter(None, sentences)), *others])
+
+
 @dataclass
 class TournamentEditor:
     """Changes a tournament: writes events to the log and passes the new state to `owner`.
@@ -122,19 +127,23 @@ class TournamentEditor:
             return refusal(f"{request.do} is not possible: {error}", UsageRefused.exit_code)
         return {"ok": True, "said": text}
 
-    def _write(self, event: Event, why: str, spec: EngineSpec | None = None) -> str:
-        """Step the format, write the log and pass on the state. Return the new decisions. An error writes nothing."""
+    def _write(self, event: Event, why: str, spec: EngineSpec | None = None) -> tuple[str, list[str]]:
+        """Step the format, write the log and pass on the state. An error writes nothing.
+
+        Return the sentences about entrants, "" if there are none, and a line for each other decision.
+        """
         before = self.state
         after = self.format.step(before, event)
         notes = self.format.notes(after)[len(self.format.notes(before)) :]
         self.log.record_event(event, notes, why=why, spec=spec)
         self.owner.take(event, after)
-        return " ".join(f"{note.text}." for note in notes)
+        texts = [(dict(note.fields).keys() >= {"engine"}, f"{note.text}.") for note in notes]
+        return " ".join(text for is_own, text in texts if is_own), [text for is_own, text in texts if not is_own]
 
     def _withdraw(self, request: Withdraw) -> str:
         name = self._known(request.engine)
-        text = self._write(Withdrawn(name), request.why) or f"{name} is withdrawn."
-        return f"{text} {self._games_in_progress(name)}".strip()
+        text, others = self._write(Withdrawn(name), request.why)
+        return _lines([text or f"{name} is withdrawn.", self._games_in_progress(name)], others)
 
     def _games_in_progress(self, leaver: str) -> str:
         others = [
@@ -152,24 +161,25 @@ class TournamentEditor:
         game = stored.game
         if stored.voided or game.outcome.value == "*":
             raise UsageRefused(f"game {number} is already void", step="list the games: enginetour games")
-        text = self._write(GameVoided(game.pairing, game.outcome, why), why)
+        text, others = self._write(GameVoided(game.pairing, game.outcome, why), why)
         open_now = (*self.format.offers(self.state), *self.format.ahead(self.state))
         again = game.pairing.key in {pairing.key for pairing in open_now}
-        rest = "it will be replayed" if again else "decisions based on it remain, but the ratings ignore it"
+        rest = "it will be replayed" if again else self.format.after_void
         who = f"{game.pairing.white} - {game.pairing.black} {game.outcome}"
-        return f"game {number} ({who}) is void; {rest}. {text}".strip()
+        return _lines([f"game {number} ({who}) is void; {rest}.", text], others)
 
     def add(self, entrant: Entrant, spec: EngineSpec, why: str) -> str:
         """Add an entrant. Raise UsageRefused or ValueError if the format does not accept more entrants."""
         self._refuse_namesake(entrant.name)
         self._refuse_late(entrant.name)
-        text = self._write(Added(entrant), why, spec)
+        text, others = self._write(Added(entrant), why, spec)
         self.joined(entrant, spec)
-        return text or f"{entrant.name} joins."
+        return _lines([text or f"{entrant.name} joins."], others)
 
     def extend(self, grown: dict[str, int], why: str) -> str:
         """Increase settings of the format, such as cycles. Raise ValueError if the format does not allow it."""
-        return f"{self.log.title}: {self._write(Extended(tuple(grown.items())), why)}"
+        text, others = self._write(Extended(tuple(grown.items())), why)
+        return _lines([f"{self.log.title}:", text, *others[:1]], others[1:])
 
     def replace(self, old: str, entrant: Entrant, spec: EngineSpec, why: str) -> str:
         """Replace an entrant by another engine. Raise the same errors as `add`."""
@@ -177,12 +187,11 @@ class TournamentEditor:
         if entrant.name != old:
             self._refuse_namesake(entrant.name)
         self._refuse_late(entrant.name)
-        text = self._write(Replaced(old, entrant), why, spec)
+        text, others = self._write(Replaced(old, entrant), why, spec)
         self.joined(entrant, spec)
         first = f"{entrant.name} takes the place of {old}"
         text = text if text.startswith(first) else f"{first}. {text}"  # the text of a bubble starts with these words
-        sentences = (text, self._games_in_progress(old), self._other_control(entrant.name, old))
-        return " ".join(sentence for sentence in sentences if sentence)
+        return _lines([text, self._games_in_progress(old), self._other_control(entrant.name, old)], others)
 
     def _other_control(self, name: str, old: str) -> str:
         """Describe both time controls if they differ; the new entrant has the time control of the tournament."""

@@ -395,6 +395,10 @@ class _Opening:
             self.tell(f"note: {note}")
         return replace(plan, sides=sides)
 
+    def _tell_lines(self, text: str) -> None:
+        for line in text.splitlines():
+            self.tell(line)
+
     def _warn(self, warnings: Iterable[str]) -> None:
         for text in warnings:
             self.tell(f"warning: {text}")
@@ -443,7 +447,7 @@ class _Opening:
         session = Session(plan, store, log, sides, resumed=True, folded=None, reserves=self._reserves(log))
         editor = TournamentEditor(log, format_, StoppedTournament(state))
         if grown:
-            self.tell(editor.extend(grown, "in the file"))
+            self._tell_lines(editor.extend(grown, "in the file"))
         joining = [entrant for entrant in plan.entrants if entrant.name not in log.specs]
         waiting = [name for name in session.reserves.free if name in plan.sides and name not in log.specs]
         if joining or waiting:
@@ -453,7 +457,7 @@ class _Opening:
         for entrant in joining:
             side = session.sides[entrant.name] = plan.sides[entrant.name]
             try:
-                self.tell(editor.add(entrant, side.spec, "added to the file"))
+                self._tell_lines(editor.add(entrant, side.spec, "added to the file"))
             except ValueError as error:
                 step = "start the next edition with run --new"
                 raise UsageRefused(str(error), place=entrant.name, step=step) from None

@@ -58,6 +58,24 @@ def test_each_sentence_of_a_change_stands_alone(stopped: Path) -> None:
     assert said.endswith(".\n")
 
 
+def test_choices_after_a_change_are_lines_of_their_own(tmp_path: Path) -> None:
+    """An adaptive tournament shows each choice after a change on its own line, and what a void game changes."""
+    path = config(tmp_path, FOUR, "adaptive", "games = 60\nahead = 2\ngoal = { error = 60 }")
+    tour(tmp_path, "run", str(path), "--max-games", "5", expect=8)
+    void, *others = tour(tmp_path, "void", "1").stdout.splitlines()
+    assert void.endswith(" is void; it is not replayed, and the next games are chosen without its result.")
+    assert others == []
+    assert tour(tmp_path, "void", "5").stdout.endswith("is void; it will be replayed.\n")
+    for words in (("withdraw", "Wren 2"), ("replace", "Wren 1", "wren5")):
+        change, *choices = tour(tmp_path, *words).stdout.splitlines()
+        assert "games are canceled, and its finished games do not count for opponents." in change
+        assert change.endswith(".")
+        assert choices
+        assert all(re.fullmatch(r"\d+\. Wren \d - Wren \d: .+\.", line) for line in choices)
+    table = " ".join(tour(tmp_path, "standings").stdout.split())
+    assert "RATING: rating after the counted games, in Elo (the average is 0 before the first game); ± is" in table
+
+
 def test_a_bubble_says_once_who_takes_a_place(tmp_path: Path) -> None:
     """A bubble reports a replacement in one sentence."""
     path = config(tmp_path, FOUR)

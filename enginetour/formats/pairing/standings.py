@@ -252,7 +252,10 @@ def warnings(codes: Sequence[str], *, evens_sos: bool = False) -> tuple[str, ...
     return tuple(found)
 
 
-def legend(codes: Iterable[str]) -> tuple[str, ...]:
-    """Return a footnote that explains these codes, as a tuple of one line, or of none if there are no codes."""
-    line = "; ".join(f"{code}: {PLACEMENT_CODES[code].name}" for code in codes)
+def legend(codes: Iterable[str], meanings: Mapping[str, str] = {}) -> tuple[str, ...]:
+    """Return a footnote that explains these codes, as a tuple of one line, or of none if there are no codes.
+
+    `meanings` are those of a format that differ from the usual ones.
+    """
+    line = "; ".join(f"{code}: {meanings.get(code, PLACEMENT_CODES[code].name)}" for code in codes)
     return (line,) if line else ()

@@ -110,7 +110,7 @@ def _index_page(review: TournamentReview, site: Site) -> str:
         facts=review.facts,
         chart=both_widths(partial(charts.rating_picture, review.ratings)),
         ratings=ratinglist.likelihood_sheet("rating list", review.ratings, _columns(review)),
-        standings=standings.standings_sheet("standings", review.standings, review.odds),
+        standings=standings.standings_sheet("standings", review.standings, review.odds, meanings=review.meanings),
         withdrawals=tuple(one.note for one in review.withdrawals if one.note),
         orders=None if review.bubble is None else orders_sheet(review.standings, review.by_rating),
         test=review.test,

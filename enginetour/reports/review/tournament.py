@@ -502,6 +502,7 @@ class TournamentReview:
     test: Sheet | None  # the table of a sequential test, or None without a test
     forecast: Sheet | None  # the forecast of the remaining games, or None
     standings: tuple[StandingsRow, ...]
+    meanings: Mapping[str, str]  # of the codes in the standings, if they are not the usual ones
     withdrawals: tuple[Withdrawal, ...]
     odds: Mapping[str, int]
     ratings: RatingList
@@ -571,6 +572,7 @@ def review_tournament(
         test=sprt.sprt_sheet("test", *tested, ended=facts.finished) if tested else None,
         forecast=outlook,
         standings=placed,
+        meanings=format_.meanings,
         withdrawals=log.withdrawals(),
         odds=log.odds_by_entrant(),
         ratings=found,
