@@ -95,11 +95,6 @@ def _close_lost_streams(errors: Sequence[int] = GONE) -> None:
                 os.close(null)
 
 
-def discard_output() -> None:
-    """Discard output that cannot be written at the end of a run, so that a full disk does not change its exit code."""
-    _close_lost_streams((*GONE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
-
-
 # Threads write the output, so that a slow reader never delays games.
 
 KEPT_BYTES = 1 << 20  # maximum number of bytes that wait for the reader (about 10,000 games); later lines are dropped
@@ -217,6 +212,19 @@ def nonblocking_output(hurried: Callable[[], bool]) -> Iterator[None]:
         sys.stdout, sys.stderr = before
         for outlet in outlets.values():
             outlet.drain(hurried)
+
+
+@contextmanager
+def attended(signals: SignalState) -> Iterator[None]:
+    """Note signals and make the output non-blocking.
+
+    At the end, output that cannot be written is discarded, so that a full disk does not change the exit code.
+    """
+    with signals.noting(), nonblocking_output(lambda: bool(signals)):
+        try:
+            yield
+        finally:
+            _close_lost_streams((*GONE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 
 def _by_thread(stream: TextIO, outlets: dict[tuple[int, int], NonBlockingStream]) -> TextIO:

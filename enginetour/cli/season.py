@@ -16,8 +16,7 @@ from enginetour.cli.output import (
     STOPPED_CODE,
     Console,
     SignalState,
-    discard_output,
-    nonblocking_output,
+    attended,
 )
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet, print_text, width
 from enginetour.model.errors import UsageRefused
@@ -78,12 +77,9 @@ def play_league(path: Path, db: Address | None, options: RunOptions) -> int:
             tell(f"stopping: {wait}; Ctrl-C again stops at once")
 
     signals.act = stop
-    with signals.noting(), nonblocking_output(lambda: bool(signals)):
-        try:
-            code = _play(run, console, signals, quote_command("season", "next", path, db=db), again)
-            return INCIDENTS_CODE if options.strict and incidents and code in (0, STOPPED_CODE) else code
-        finally:
-            discard_output()
+    with attended(signals):
+        code = _play(run, console, signals, quote_command("season", "next", path, db=db), again)
+    return INCIDENTS_CODE if options.strict and incidents and code in (0, STOPPED_CODE) else code
 
 
 def _play(run: LeagueRun, console: Console, signals: SignalState, following: str, again: str) -> int:

@@ -19,8 +19,7 @@ from enginetour.cli.output import (
     STOPPED_CODE,
     Console,
     SignalState,
-    discard_output,
-    nonblocking_output,
+    attended,
 )
 from enginetour.cli.printing import echo, width
 from enginetour.cli.screen import Lines, LiveTable, format_history
@@ -174,7 +173,7 @@ class Run:
             self._cores = own_cores(self.plan.sides.values(), slots, self.plan.config.at("play", "affinity"))
         self._check_limits(slots, self.options.force)
         self.signals.last_line = f"{EARLY}; {self.again} starts it"
-        with self.signals.noting(), nonblocking_output(lambda: bool(self.signals)), self.closing:
+        with attended(self.signals), self.closing:
             try:
                 code, wrong = self._run(slots)
             except (_StoppedEarly, StoreBusy):  # SQLite waits for some locks itself and does not check signals
@@ -182,8 +181,6 @@ class Run:
                     raise
                 self._print_last_line()
                 return self.signals.code
-            finally:
-                discard_output()
             return INCIDENTS_CODE if self.options.strict and wrong and code in (0, STOPPED_CODE) else code
 
     def _run(self, slots: int) -> tuple[int, bool]:

@@ -126,8 +126,7 @@ def interval_lines(match: MatchScore, test: MatchTest | None = None) -> Iterator
         return
     wins, draws, losses = match.results
     found = statistics_of(match.pairs if match.pairs and match.is_paired else (losses, draws, wins))
-    for line in _interval_lines(match, found, test):
-        yield safe_text(line)
+    yield from map(safe_text, _interval_lines(match, found, test))
 
 
 def _interval_lines(match: MatchScore, found: MatchStatistics, test: MatchTest | None) -> Iterator[str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 
 from enginetour.model.game import format_fixed
 from enginetour.ratings.matrices import Matrix
@@ -59,7 +60,9 @@ def likelihood_sheet(
     many = len(found.pools) > 1
     chosen = columns or (("pool", *DEFAULT_COLUMNS) if many else DEFAULT_COLUMNS)
     marks = sorted({remark for row in found.rows for remark in row.remarks})
-    rows = tuple(_row_cells(row) for row in found.rows)
+    rows = tuple(
+        {**{key: getattr(row, key) for key in COLUMNS}, "remarks": "; ".join(row.remarks)} for row in found.rows
+    )
     shown = tuple(_shown(row, marks) for row in found.rows)
     legend = [f"[{number}] {mark}" for number, mark in enumerate(marks, 1)]
     if "remarks" not in chosen:  # no column for the footnote numbers, so the notes name the engines
@@ -118,10 +121,6 @@ def incremental_sheet(title: str, known: Mapping[str, tuple[float, int]]) -> She
         for rank, (name, (rating, games)) in enumerate(ordered, 1)
     )
     return Sheet(title, columns, rows, (), (INCREMENTAL, "computed from all tournaments of the database"))
-
-
-def _row_cells(row: Row) -> dict[str, object]:
-    return {key: getattr(row, key) for key in COLUMNS} | {"remarks": "; ".join(row.remarks)}
 
 
 def _shown(row: Row, marks: list[str]) -> dict[str, str]:
@@ -193,19 +192,14 @@ def render_layout(
 
     `columns` is only used by the layout of Ordo.
     """
-    table: Callable[[list[Row], int], Iterator[str]]
-    if layout == "ordo":
-        wanted = [column for column in _ORDO if column[0] in columns]
-
-        def table(rows: list[Row], room: int) -> Iterator[str]:
-            return _ordo(rows, room, wanted)
-    else:
-        table = _ccrl if layout == "ccrl" else _bayeselo
+    wanted = [column for column in _ORDO if column[0] in columns]
+    tables: Mapping[str, Callable[[list[Row], int], Iterator[str]]]
+    tables = {"ordo": partial(_ordo, wanted=wanted), "ccrl": _ccrl, "bayeselo": _bayeselo}
     lines: list[str] = [""] if layout == "ordo" else []
     for number, _pool in enumerate(found.pools, 1):
         if len(found.pools) > 1:
             lines += [*([""] * (number > 1)), f"pool {number} of {len(found.pools)}"]
-        lines += table([row for row in found.rows if row.pool == number], room)
+        lines += tables[layout]([row for row in found.rows if row.pool == number], room)
     if layout == "ordo":
         sd = found.white_advantage_sd
         error = "" if sd is None else f" +/- {format_fixed(quantile(confidence) * sd, 2)}"  # as Ordo with -s

@@ -87,7 +87,8 @@ def rating_chart(
     ends = [bound for one in rows for bound in _bounds(one)]
     scale = linear_scale(ends, rank + names + 16, width - figures - 14, least=_LEAST_SPAN)
     marks: list[Mark] = [*output.row_bands(len(rows), row, top, width)]
-    marks += output.x_axis(scale, top, bottom, _below(confidence), above=True)
+    below = "rating" if confidence is None else f"rating with {confidence:g} % confidence intervals"
+    marks += output.x_axis(scale, top, bottom, below, above=True)
     for place, one in enumerate(rows):
         y = top + place * row
         middle, base = y + (row + line) / 2, y + (line or row) / 2 + size * 0.36
@@ -138,10 +139,6 @@ def _figures(one: Row) -> str:
 
 def _distance(side: float) -> str:
     return f"{side:.0f}" if side >= 0.95 else "<1"
-
-
-def _below(confidence: float | None) -> str:
-    return "rating" if confidence is None else f"rating with {confidence:g} % confidence intervals"
 
 
 def _summary(rows: Sequence[Row]) -> str:

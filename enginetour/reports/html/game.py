@@ -257,11 +257,6 @@ _ENDINGS = {
 }
 
 
-def _format_result(row: GamePage) -> Markup:
-    """Return the result, for example ``1–0``, or ``void`` for a game that does not count."""
-    return _RESULTS[Outcome.VOID if row.voided else row.game.outcome]
-
-
 def ending_text(row: GamePage) -> str:
     """Return a text about the cause of the result. Without a recorded cause, the text describes the termination."""
     game = row.game
@@ -497,10 +492,6 @@ def _checks_given(fen: str) -> tuple[int, int]:
 _MOVE_TEXTS = Texts[str](lambda uci: uci if _MOVE.fullmatch(uci) else "")
 
 
-def _last_squares(moves: Sequence[MoveMade]) -> list[str]:
-    return _SQUARE.findall(_MOVE_TEXTS[moves[-1].uci]) if moves else []
-
-
 # The data for ``assets/board.js``. This script contains the rules of chess, and converts lines to move notation.
 
 
@@ -579,7 +570,8 @@ def game_page(row: GamePage, site: Site) -> str:
     if not (has_pgn := len(text) <= _LARGEST_PGN):
         remarks.append("This game is too long for a PGN on this page. For its PGN, use enginetour export pgn.")
     squares = _board_squares(game.final_fen) or _NO_BOARD
-    board = _board_diagram(squares, _last_squares(game.moves), own_pieces=not site.single)
+    last = _SQUARE.findall(_MOVE_TEXTS[game.moves[-1].uci]) if game.moves else ()
+    board = _board_diagram(squares, last, own_pieces=not site.single)
     white, black = (_side(game, start, site, here, white=white) for white in (True, False))
     return render_page(
         "game.html",
@@ -589,7 +581,7 @@ def game_page(row: GamePage, site: Site) -> str:
         number=row.number,
         white=trusted_markup(ESCAPED[game.pairing.white]),
         black=trusted_markup(ESCAPED[game.pairing.black]),
-        result=_format_result(row),
+        result=_RESULTS[Outcome.VOID if row.voided else game.outcome],
         ending=ending_text(row),
         began=game.started_unix,
         others=_other_games(row, site, here),

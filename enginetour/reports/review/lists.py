@@ -57,7 +57,16 @@ def history_of(store: Store, tournament: int, names: Sequence[str]) -> RatingHis
     for head in editions_of(store):
         by_list.setdefault(head.list, []).append(head)
     lists = (list_history(store, name, heads, names) for name, heads in by_list.items())
-    return RatingHistory(tuple(one for one in lists if one.engines), _paths(store, tournament, names))
+    places = {name: place for place, name in enumerate(names)}
+    # The systems that have rated all games of the tournament that count.
+    found = ratings_by_game(store, tournament)
+    ordered = sorted(found.items(), key=lambda one: places.get(one[0][1], len(places)))
+    paths = (
+        RatingPath(system, name, before, tuple(points))
+        for (system, name), (before, points) in ordered
+        if name in places
+    )
+    return RatingHistory(tuple(one for one in lists if one.engines), tuple(paths))
 
 
 def list_history(
@@ -72,18 +81,6 @@ def list_history(
                 found.setdefault(engine, []).append(PublishedRating.of(head, engine, line))
     ordered = sorted(found.items(), key=lambda one: (-one[1][-1].edition, -round(one[1][-1].rating, SHARED), one[0]))
     return ListHistory(name, tuple(heads), tuple((engine, tuple(points)) for engine, points in ordered))
-
-
-def _paths(store: Store, tournament: int, names: Sequence[str]) -> tuple[RatingPath, ...]:
-    """Return the paths of the systems that have rated all games of the tournament that count."""
-    found = ratings_by_game(store, tournament)
-    places = {name: place for place, name in enumerate(names)}
-    ordered = sorted(found.items(), key=lambda one: places.get(one[0][1], len(places)))
-    return tuple(
-        RatingPath(system, name, before, tuple(points))
-        for (system, name), (before, points) in ordered
-        if name in places
-    )
 
 
 # The report of a list.

@@ -24,7 +24,6 @@ from enginetour.reports.html.tables import (
     list_parts,
     list_table,
     notes_list,
-    trusted_markup,
 )
 from enginetour.reports.ratinglist import matrix_sheet
 from enginetour.reports.review import charts, fairness
@@ -103,13 +102,14 @@ def both_widths(draw: Callable[..., Picture | None]) -> Markup | None:
 
 
 def _index_page(review: TournamentReview, site: Site) -> str:
+    columns = ("pool", *WIDE_COLUMNS) if len(review.ratings.pools) > 1 else WIDE_COLUMNS
     return render_page(
         "index.html",
         site=site,
         here="index.html",
         facts=review.facts,
         chart=both_widths(partial(charts.rating_picture, review.ratings)),
-        ratings=ratinglist.likelihood_sheet("rating list", review.ratings, _columns(review)),
+        ratings=ratinglist.likelihood_sheet("rating list", review.ratings, columns),
         standings=standings.standings_sheet("standings", review.standings, review.odds, meanings=review.meanings),
         withdrawals=tuple(one.note for one in review.withdrawals if one.note),
         orders=None if review.bubble is None else orders_sheet(review.standings, review.by_rating),
@@ -183,12 +183,9 @@ def _incidents_page(review: TournamentReview, site: Site) -> str:
     for line in sorted(review.incidents, key=lambda one: one.incident.is_warning):
         log = list(incident_lines(line.incident, _UNBROKEN))[2:]
         room -= sum(map(len, log))
-        lines.append((line, _preformatted(log) if room >= 0 else None))
+        text = escape("".join([f"{safe_text(one)}\n" for one in log])) if room >= 0 else None
+        lines.append((line, text))
     return render_page(here, site=site, here=here, trouble=_trouble(review), lines=lines)
-
-
-def _preformatted(lines: Sequence[str]) -> Markup:
-    return trusted_markup(escape("".join([f"{safe_text(line)}\n" for line in lines])))
 
 
 def _fairness_page(review: TournamentReview, site: Site) -> str:
@@ -244,10 +241,6 @@ def _engine_page(review: TournamentReview, site: Site, engine: EngineReview) -> 
         incidents=review.trouble.get(engine.name, ()),
         paths=[path for path in review.history.paths if path.name == engine.name],
     )
-
-
-def _columns(review: TournamentReview) -> tuple[str, ...]:
-    return ("pool", *WIDE_COLUMNS) if len(review.ratings.pools) > 1 else WIDE_COLUMNS
 
 
 def _trouble(review: TournamentReview, most: int | None = None) -> Sheet:

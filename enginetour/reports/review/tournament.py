@@ -473,11 +473,6 @@ def _percent(likelihood: float) -> str:
     return "above 99.9\N{NO-BREAK SPACE}%" if likelihood > 0.999 else f"{100 * likelihood:.1f}\N{NO-BREAK SPACE}%"
 
 
-def _following(log: TournamentReader) -> NextEncounters | None:
-    definition = ListDefinition(**games_of_tournament(log), by="name")
-    return list_encounters(Store(log.database), log.title, definition)
-
-
 # The contents of the pages.
 
 RESUME_COMMAND = "enginetour run CONFIG"  # the event log does not contain the name of the configuration file
@@ -543,7 +538,7 @@ def review_tournament(
     `again` is the command that resumes the tournament. `suspended` contains the engines that a run has suspended. If
     `forecast` is true, the remaining games of an unfinished tournament are simulated.
     """
-    format_, state = fold(log)
+    store, (format_, state) = Store(log.database), fold(log)
     placed = format_.standings(state)
     names = [line.name for line in placed]
     games, specs = tuple(reported_games(log)), log.specs
@@ -589,9 +584,11 @@ def review_tournament(
         incidents=incidents,
         trouble=_by_engine(incidents),
         fairness=fairness,
-        history=history_of(Store(log.database), log.id, engines),
+        history=history_of(store, log.id, engines),
         advice=tuple(_advice_of(facts, found, incidents, fairness, again, suspended)),
-        following=_following(log) if facts.finished else None,
+        following=list_encounters(store, log.title, ListDefinition(**games_of_tournament(log), by="name"))
+        if facts.finished
+        else None,
         slugs=slugs,
     )
 

@@ -132,15 +132,12 @@ def _missing(site: Site, games: int) -> str:
         parts.append("the pages of the engines")
     if any(address.startswith("games") for address in site.left_out):
         parts.append("the list of games")
-    parts += [f"the {address.removesuffix('.html')}" for address in sorted(site.left_out) if not _grouped(address)]
+    others = (address for address in sorted(site.left_out) if not address.startswith((_ENGINES_DIR, "games")))
+    parts += [f"the {address.removesuffix('.html')}" for address in others]
     if not parts:
         return ""
     is_one = len(parts) == 1 and parts[0] == "one game"
     return f"{' and '.join(filter(None, (', '.join(parts[:-1]), parts[-1])))} {'is' if is_one else 'are'}"
-
-
-def _grouped(address: str) -> bool:
-    return address.startswith((_ENGINES_DIR, "games"))
 
 
 # A report in a directory.
