@@ -13,6 +13,7 @@ import click
 
 from enginetour.cli.options import (
     COUNTED,
+    RealRange,
     TournamentChoice,
     count_option,
     gathered,
@@ -85,7 +86,7 @@ class ReplayOptions:
         count_option("--times", most=1000, default=1, show_default=True, help="Number of replays (with --replay)."),
         click.option(
             "--speed",
-            type=click.FloatRange(1, 1000),
+            type=RealRange(1, 1000),
             default=1.0,
             show_default=True,
             metavar="X",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from enginetour.cli.options import gathered, many_option, parameter_of, path_option
+from enginetour.cli.options import RealRange, gathered, many_option, parameter_of, path_option
 from enginetour.cli.printing import format_sheet
 from enginetour.model.errors import UsageRefused, did_you_mean
 from enginetour.ratings.incremental import LARGEST
@@ -389,13 +389,6 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     return keys
 
 
-def _confidence(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    """Return `value`. Raise click.BadParameter for nan, because click accepts it in every range."""
-    if value != value:
-        raise click.BadParameter("nan is not in the range 50<=x<=99.99", ctx, param)
-    return value
-
-
 # The options of `Display`, passed to the command as `display`.
 display_options = gathered(
     (
@@ -421,8 +414,7 @@ display_options = gathered(
         ),
         click.option(
             "--confidence",
-            type=click.FloatRange(50, 99.99),
-            callback=_confidence,
+            type=RealRange(50, 99.99),
             default=95.0,
             show_default=True,
             metavar="PERCENT",

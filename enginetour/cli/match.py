@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from enginetour.cli.options import (
+    RealRange,
     count_option,
     database_option,
     gathered,
@@ -131,7 +132,7 @@ def _joined(args: Sequence[str]) -> list[str]:
 )
 @click.option(
     "--error",
-    type=click.FloatRange(0.1, 1000),
+    type=RealRange(0.1, 1000),
     metavar="ELO",
     help="Stop when the 95 % confidence interval of the Elo difference is at most +-ELO.",
 )

@@ -65,6 +65,17 @@ class _Counted(click.IntRange):
 COUNTED = _Counted(1, 2**63 - 1)  # largest integer of a database column (SQLite file format 2.1)
 
 
+class RealRange(click.FloatRange):
+    """A parameter type for numbers in a range. It refuses nan, which click accepts in every range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number. Raise click.BadParameter for anything else."""
+        found = super().convert(value, param, ctx)
+        if found != found:
+            self.fail(f"{found} is not in the range {self._describe_range()}.", param, ctx)
+        return found
+
+
 class Database(click.ParamType[Address]):
     """A parameter type for a database: a file, or ``postgresql://USER@HOST:PORT/NAME``.
 

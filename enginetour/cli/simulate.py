@@ -18,6 +18,7 @@ from click.core import ParameterSource
 
 from enginetour.cli.options import (
     PATH,
+    RealRange,
     TournamentChoice,
     announce_config,
     count_option,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 def _elo_option(name: str, default: str, what: str) -> Callable[[Any], Any]:
     words = f"Standard deviation of {what}, in Elo."
-    kind = click.FloatRange(min=0, max=10_000)
+    kind = RealRange(min=0, max=10_000)
     return click.option(name, type=kind, metavar="ELO", show_default=default, help=words)
 
 
@@ -229,8 +230,8 @@ def decisions(source: str | bytes | Mapping[str, object], place: str = "case") -
 
 # `enginetour plan`.
 
-_HOURS = click.FloatRange(min=0, min_open=True, max=10_000)
-_SECONDS = click.FloatRange(min=0, min_open=True, max=86_400)
+_HOURS = RealRange(min=0, min_open=True, max=10_000)
+_SECONDS = RealRange(min=0, min_open=True, max=86_400)
 _STEPS = 100  # of the progress bar
 _NOISE = 50.0  # Elo; as for the ratings of a night
 

@@ -6,6 +6,7 @@ import runpy
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from click.shell_completion import BashComplete
 
@@ -95,3 +96,18 @@ def test_each_command_has_a_man_page_and_each_shell_a_completion_file(tmp_path: 
     page = (tmp_path / "man" / "man1" / "enginetour-run.1").read_text()
     assert "Start the tournament" in page and "\\-\\-help" in page
     assert "_ENGINETOUR_COMPLETE=bash_complete" in (tmp_path / "bash-completion/completions/enginetour").read_text()
+
+
+def test_no_range_has_a_number_that_is_not_one() -> None:
+    """Each option with a range of numbers refuses nan, which click takes for a number in every range."""
+    ranges = [
+        (param, context)
+        for name in COMMANDS
+        if (command := cli.get_command(context := click.Context(cli), name)) is not None
+        for param in command.params
+        if isinstance(param.type, click.FloatRange)
+    ]
+    assert len(ranges) > 5
+    for param, context in ranges:
+        with pytest.raises(click.BadParameter, match="nan is not in the range"):
+            param.type.convert("nan", param, context)
