@@ -353,35 +353,32 @@ def x_axis(
 
     Ticks for which `say` returns an empty text are omitted.
     """
-    for tick in scale.ticks(max(2, int(abs(scale.end - scale.start) / 50))):
-        x = scale.at(tick)
-        if not say(tick):
-            continue
+    for x, text in _ticks(scale, 50, say):
         yield Line(((x, top if grid else bottom - 1), (x, bottom + (not grid) * 3)), "grid" if grid else "muted")
-        yield Label(x, bottom + 13, say(tick), "muted", SMALL_SIZE, "middle")
+        yield Label(x, bottom + 13, text, "muted", SMALL_SIZE, "middle")
         if above:
-            yield Label(x, top - 5, say(tick), "muted", SMALL_SIZE, "middle")
+            yield Label(x, top - 5, text, "muted", SMALL_SIZE, "middle")
     if label:
         yield Label((scale.start + scale.end) / 2, bottom + 28, label, "muted", SMALL_SIZE, "middle")
 
 
 def y_axis(scale: Scale, left: float, right: float, *, say: Callable[[float], str] = format_tick) -> Iterator[Mark]:
     """Yield the marks of a vertical axis: its grid, and the numbers on the left."""
-    for tick in _y_ticks(scale):
-        y = scale.at(tick)
-        if not say(tick):
-            continue
+    for y, text in _ticks(scale, 40, say):
         yield Line(((left, y), (right, y)), "grid")
-        yield Label(left - 6, y + 3.5, say(tick), "muted", SMALL_SIZE, "end")
+        yield Label(left - 6, y + 3.5, text, "muted", SMALL_SIZE, "end")
 
 
 def y_axis_width(scale: Scale, say: Callable[[float], str] = format_tick) -> float:
     """Return the width of the numbers of a vertical axis."""
-    return max(46.0, *(text_width(say(tick), SMALL_SIZE) + 10 for tick in _y_ticks(scale)))
+    return max([46.0, *(text_width(text, SMALL_SIZE) + 10 for _, text in _ticks(scale, 40, say))])
 
 
-def _y_ticks(scale: Scale) -> list[float]:
-    return scale.ticks(max(2, int(abs(scale.end - scale.start) / 40)))
+def _ticks(scale: Scale, apart: float, say: Callable[[float], str]) -> Iterator[tuple[float, str]]:
+    """Yield the position and the text of each tick that has a text. They are about `apart` units apart."""
+    for tick in scale.ticks(max(2, int(abs(scale.end - scale.start) / apart))):
+        if text := say(tick):
+            yield scale.at(tick), text
 
 
 def empty_message(text: str, y: float, width: float = CHART_WIDTH) -> Mark:

@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import markupsafe
 import pydantic_core
@@ -32,11 +32,10 @@ from enginetour.reports.html.tables import (
     sheet_table,
     trusted_markup,
 )
-from enginetour.reports.sheet import Sheet, format_count, format_duration, format_points, format_whole, safe_text
+from enginetour.reports.sheet import format_count, format_duration, format_points, format_whole, safe_text
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
-    from jinja2.runtime import Context
 
 GENERATOR_TAG = '<meta name="generator" content="enginetour report">'  # identifies a page of a report
 HTML_DIR = Path(__file__).parent
@@ -193,23 +192,6 @@ def _compiled_templates() -> BytecodeCache:
     return Compiled()
 
 
-def _link(context: Context, address: str) -> str:
-    site: Site = context["site"]
-    return site.link(address, context["here"])
-
-
-def _engine(context: Context, name: str) -> Markup:
-    return engine_link(name, context["site"], context["here"])
-
-
-def _game(context: Context, number: int, text: object = None) -> Markup:
-    return game_link(number, context["site"], context["here"], text)
-
-
-def _table(context: Context, sheet: Sheet, **options: Any) -> Markup:
-    return sheet_table(sheet, context["site"], context["here"], **options)
-
-
 def _finalized(value: object) -> object:
     """Remove unsafe characters from texts of engines and users, and replace None by an empty text."""
     if value is None:
@@ -237,7 +219,12 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
 }
 
 # Functions that templates can call. Their results depend on the address of the page.
-_MAKERS: Mapping[str, Callable[..., object]] = {"link": _link, "engine": _engine, "game": _game, "table": _table}
+_MAKERS: Mapping[str, Callable[..., object]] = {
+    "link": lambda context, address: context["site"].link(address, context["here"]),
+    "engine": lambda context, name: engine_link(name, context["site"], context["here"]),
+    "game": lambda context, number, text=None: game_link(number, context["site"], context["here"], text),
+    "table": lambda context, sheet, **options: sheet_table(sheet, context["site"], context["here"], **options),
+}
 
 
 # A whole report in one file, with its style sheets and scripts.
