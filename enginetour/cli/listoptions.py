@@ -314,7 +314,7 @@ def present(
 
         matrix = matrix_of(display.matrix, found, pairs, quantile(confidence))
         if form == "json":
-            return json_text({**json, "matrix": sheets.matrix_json(matrix, confidence=confidence)}) + "\n"
+            return json_text({**json, "matrix": sheets.matrix_json(matrix, confidence)}) + "\n"
         remarks = (*sheets.remark_notes(found), *sheets.unrated_notes(found), *found.caption)
         below = (*remarks, sheets.list_footer(found, confidence), *notes)
         return format_sheet(sheets.matrix_sheet(title, matrix, confidence=confidence, notes=below), form, columns)
@@ -329,7 +329,7 @@ def present(
             raise UsageRefused(what, place="--columns", step=f"use {', '.join(sheets.ORDO_COLUMNS)}")
         if form == "csv":
             return sheets.ordo_csv(found, keys)
-        return sheets.render_layout(display.layout, found, columns, columns=keys, confidence=confidence, notes=notes)
+        return sheets.render_layout(display.layout, found, columns, keys, confidence, notes)
     wide = ((*(("pool",) if len(found.pools) > 1 else ()), *WIDE_COLUMNS)) if form == "csv" else ()
     keys = display.columns or wide or sheets.fitting_columns(found, columns)
     return format_sheet(sheets.likelihood_sheet(title, found, keys, confidence=confidence, notes=notes), form, columns)
@@ -355,14 +355,14 @@ def _head_to_head(
     only = None if word == _EVERYBODY else name_with_games(word, pairs.names, "--against")
     met = dict(opponents_of(pairs, list(fit_bases(found.rows).values()), only=only))
     if form == "json":
-        records = sheets.head_to_head_json(met, found, confidence=confidence)
+        records = sheets.head_to_head_json(met, found, confidence)
         return json_text({**json, "head_to_head": records}) + "\n"
     if form == "csv" or (only is None and form != "text"):
-        return format_sheet(sheets.head_to_head_sheet(met, found, confidence=confidence), form, columns)
+        return format_sheet(sheets.head_to_head_sheet(met, found, confidence), form, columns)
     if only is None:
-        return sheets.head_to_head_text(met, found, columns, confidence=confidence, notes=notes)
+        return sheets.head_to_head_text(met, found, columns, confidence, notes)
     heading = f"{only} · {title}" if title else only
-    sheet = sheets.engine_sheet(heading, only, met[only], found, confidence=confidence, notes=notes)
+    sheet = sheets.engine_sheet(heading, only, met[only], found, confidence, notes)
     return format_sheet(sheet, form, columns)
 
 

@@ -190,9 +190,9 @@ class TournamentChoice:
         return existing_database(Path.cwd(), self.db)
 
     @contextmanager
-    def open(self, *, change: bool = False, lasting: bool = False, quiet: bool = False) -> Iterator[TournamentLog]:
-        """Open the database as `open_store` does, and yield the log of the tournament."""
-        with open_store(self.db, change=change, lasting=lasting) as store:
+    def open(self, *, lasting: bool = False, quiet: bool = False) -> Iterator[TournamentLog]:
+        """Open the database as `open_store` does, to read it, and yield the log of the tournament."""
+        with open_store(self.db, lasting=lasting) as store:
             yield self.log(store, quiet=quiet)
 
     def log(self, store: Store, *, quiet: bool = False) -> TournamentLog:

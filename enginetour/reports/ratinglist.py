@@ -180,13 +180,7 @@ ORDO_COLUMNS = ("rank", "name", *(key for key, _, _ in _ORDO))
 
 
 def render_layout(
-    layout: str,
-    found: RatingList,
-    room: int,
-    *,
-    columns: Sequence[str] = ORDO_DEFAULT,
-    confidence: float = 95,
-    notes: Sequence[str] = (),
+    layout: str, found: RatingList, room: int, columns: Sequence[str], confidence: float, notes: Sequence[str]
 ) -> str:
     """Return the list in a layout of another program; names are shortened to fit `room` columns.
 
@@ -221,7 +215,7 @@ def _draw_rate(found: RatingList) -> list[str]:
     return [f"Draw rate (equal opponents) = {100 * basis.errors.draw_rate:.2f} %"]
 
 
-def ordo_csv(found: RatingList, columns: Sequence[str] = ORDO_DEFAULT) -> str:
+def ordo_csv(found: RatingList, columns: Sequence[str]) -> str:
     """Return the list with Ordo's headers and column order.
 
     A missing value is an empty cell instead of Ordo's ``-``, which a spreadsheet could read as a formula.
@@ -362,7 +356,7 @@ def list_json(found: RatingList, confidence: float) -> dict[str, object]:
     return {**found.to_json(), "confidence": confidence}
 
 
-def matrix_json(matrix: Matrix, *, confidence: float = 95) -> dict[str, object]:
+def matrix_json(matrix: Matrix, confidence: float) -> dict[str, object]:
     """Return the matrix as JSON: the names, and rows of numbers in the order of the names. A missing number is null."""
     value: dict[str, object] = {
         "kind": matrix.kind,
@@ -428,13 +422,7 @@ _HEADING = 30  # characters of a name in the heading of a block, which has more 
 
 
 def engine_sheet(
-    title: str,
-    name: str,
-    met: Sequence[OpponentRecord],
-    found: RatingList,
-    *,
-    confidence: float = 95,
-    notes: Sequence[str] = (),
+    title: str, name: str, met: Sequence[OpponentRecord], found: RatingList, confidence: float, notes: Sequence[str]
 ) -> Sheet:
     """Return the opponents of an engine, strongest first, with the score that the list expects."""
     ordered = _ordered(met, found)
@@ -451,7 +439,7 @@ def engine_sheet(
     return Sheet(title, _COLUMNS, rows, (), (*own, *unrated_notes(found), list_footer(found, confidence), *notes))
 
 
-def head_to_head_sheet(met: _Opponents, found: RatingList, *, confidence: float = 95) -> Sheet:
+def head_to_head_sheet(met: _Opponents, found: RatingList, confidence: float) -> Sheet:
     """Return the matchups of all engines in one table, for CSV."""
     columns = (Column("engine", "engine", left=True, flexible=True), *_COLUMNS)
     rows = tuple(
@@ -462,9 +450,7 @@ def head_to_head_sheet(met: _Opponents, found: RatingList, *, confidence: float 
     return Sheet("", columns, rows)
 
 
-def head_to_head_text(
-    met: _Opponents, found: RatingList, room: int, *, confidence: float = 95, notes: Sequence[str] = ()
-) -> str:
+def head_to_head_text(met: _Opponents, found: RatingList, room: int, confidence: float, notes: Sequence[str]) -> str:
     """Return all engines with their opponents in the layout of Ordo's -j; ``----`` is an unknown value."""
     rated = {row.name: row for row in found.rows}
     names = list(_names(met, found))
@@ -491,7 +477,7 @@ def head_to_head_text(
     return "\n".join([*lines, "", *_footnotes(found, confidence, notes, room)]) + "\n"
 
 
-def head_to_head_json(met: _Opponents, found: RatingList, *, confidence: float = 95) -> dict[str, object]:
+def head_to_head_json(met: _Opponents, found: RatingList, confidence: float) -> dict[str, object]:
     """Return the opponents of each engine, strongest first."""
     rows = {
         name: [_against_row(each, confidence) for each in _ordered(met[name], found)] for name in _names(met, found)

@@ -190,13 +190,13 @@ def round_sheet(
     labels: Sequence[str],
     paired: Paired,
     warnings: Sequence[str],
-    scores: tuple[str, Sequence[int]] | None = None,
+    scores: tuple[str, Sequence[int]],
 ) -> Sheet:
     """Return the boards of a round with the scores before it; byes, guarantee and warnings are notes.
 
-    `scores` are the name and the half points of the scores that decided the pairing, by default points.
+    `scores` are the name and the half points of the scores that decided the pairing.
     """
-    called, before = scores or ("points", field.scores)
+    called, before = scores
     head = "pts" if called == "points" else called
     columns: tuple[Column, ...] = (
         Column("board", "board"),
