@@ -318,7 +318,6 @@ def _control(command: Callable[..., dict[str, Any]]) -> Any:
 
     @wraps(command)
     def send(chosen: TournamentChoice, **given: Any) -> int:
-        from enginetour.store.seasons import running_league
         from enginetour.tournament.requests import parsed
 
         request = parsed(command(**given)).model_dump(mode="json")
@@ -327,6 +326,8 @@ def _control(command: Callable[..., dict[str, Any]]) -> Any:
         wait = _Wait()
         while not (answers := chosen.ask_running(request, once=once, quiet=quiet)):
             with open_store(chosen.db, lasting=True) as store:
+                from enginetour.store.seasons import running_league  # imported here: a run answers without the database
+
                 log = chosen.log(store, quiet=quiet or wait.has_begun)
                 with _ask_run(chosen.database, log, request) as (answer, _):
                     if answer is not None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, exists, func, or_, select
 
 from enginetour.interop.gamepairs import UNKNOWN_OPENING, OpeningPairs
-from enginetour.model.errors import StoreRefused, UsageRefused
+from enginetour.model.errors import StoreRefused, UsageRefused, did_you_mean
 from enginetour.model.game import (
     RESULTS,
     Added,
@@ -111,7 +111,7 @@ def termination_named(word: str) -> str:
     """Return a termination, or adjudication for all its kinds. Raise ValueError, with all of them, for another word."""
     known = ["adjudication", *map(str, Termination)]
     if word not in known:
-        raise ValueError(f"must be one of {', '.join(known)} (found {word!r})")
+        raise ValueError(f"must be one of {', '.join(known)} (found {word!r}){did_you_mean(word, known)}")
     return word
 
 
