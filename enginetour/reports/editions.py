@@ -75,11 +75,14 @@ _MOVES = (
 )
 
 
+LIKELIHOODS = ("logistic", "davidson", "raokupper")  # models of a maximum-likelihood list, which has errors
+
+
 def list_sheet(title: str, found: RatingList) -> Sheet:
     """Return the table of a rating list of the database, for any rating system."""
     from enginetour.reports import ratinglist  # imported here: tables of lists and editions need no numbers
 
-    if found.model in ("logistic", "davidson", "raokupper"):
+    if found.model in LIKELIHOODS:
         return ratinglist.likelihood_sheet(title, found)
     sheet = ratinglist.incremental_sheet(title, {row.name: (row.rating, row.games) for row in found.rows})
     return replace(sheet, notes=found.caption)

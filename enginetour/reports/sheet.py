@@ -82,6 +82,15 @@ def format_whole(number: float | None) -> str:
     return "" if number is None else str(round(number))
 
 
+def format_error(number: float | None) -> str:
+    """Format an error in rating points. An error above 0 is never shown as 0. The text is empty for None."""
+    if number is None:
+        return ""
+    if number >= 0.95:
+        return f"{number:.0f}"
+    return f"{number:.1f}" if number >= 0.05 else "<0.1"
+
+
 def percent_format(decimals: int) -> Callable[[float | None], str]:
     """Return a function that formats a share as ``52.4%``, and None as an empty text."""
     return lambda share: "" if share is None else f"{100 * share:.{decimals}f}%"
@@ -366,15 +375,6 @@ def _text(value: str) -> str:
 
     text = escape(safe_text(value))
     return f"<bdi>{text}</bdi>" if any(bidirectional(char) in ("R", "AL") for char in text) else text
-
-
-def format_error(number: float | None) -> str:
-    """Format an error in rating points. An error above 0 is never shown as 0. The text is empty for None."""
-    if number is None:
-        return ""
-    if number >= 0.95:
-        return f"{number:.0f}"
-    return f"{number:.1f}" if number >= 0.05 else "<0.1"
 
 
 COLUMNS = {

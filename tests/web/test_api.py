@@ -411,7 +411,7 @@ def test_the_guard_protects_every_path(played: Stage) -> None:
 
 
 def _hostile() -> list[tuple[str, str, dict[str, str]]]:
-    """Return 200 requests: method, path and headers."""
+    """Return 200 hostile requests and a harmless one: method, path and headers."""
     dice = random.Random(34)
     words = [
         *("..", "%2e%2e", "%00", "\x00", "\x1b[31m", "\u0661", "\ud800", "\udcff", "🐎" * 9, "A" * 5000, "' OR 1=1 --"),
@@ -447,7 +447,7 @@ def _hostile() -> list[tuple[str, str, dict[str, str]]]:
         headers |= {"range": "bytes=0-", "accept": "*/*" * 900, "content_length": "99"} if kind == 3 else {}
         method = dice.choice(["GET", "GET", "GET", "GET", "HEAD", "POST", "PUT", "OPTIONS", "PROPFIND", "get", "\x00"])
         found.append((method, f"{PREFIX}/{'/'.join(parts)}" + (f"?{query}" if query else ""), headers))
-    return found
+    return [*found, ("GET", f"{HERE}/games?limit=7", {})]
 
 
 def test_hostile_requests_do_no_harm(played: Stage) -> None:

@@ -9,6 +9,7 @@ from enginetour.model.game import format_fixed
 from enginetour.ratings.matrices import Matrix, matrix_of
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row
 from enginetour.ratings.systems import system_title
+from enginetour.reports.editions import LIKELIHOODS
 from enginetour.reports.encounters import NextEncounters, list_encounters
 from enginetour.reports.html.page import format_utc
 from enginetour.reports.review.engines import page_slugs
@@ -86,7 +87,6 @@ def list_history(
 # The report of a list.
 
 _MOST_COMPARED = 200  # engines; a larger matrix is not readable
-_WITH_ERRORS = ("logistic", "davidson", "raokupper")  # models of a maximum-likelihood list
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class ListReview:
     @property
     def has_errors(self) -> bool:
         """Return whether the list has errors, which only maximum-likelihood lists have."""
-        return self.found.model in _WITH_ERRORS
+        return self.found.model in LIKELIHOODS
 
 
 def list_review(store: Store, name: str) -> ListReview:
@@ -130,7 +130,7 @@ def list_review(store: Store, name: str) -> ListReview:
     met = results_by_opponent(selection, ratings.keys())
     history = list_history(store, name, editions_of(store, name))
     points = dict(history.engines)
-    compared = found.model in _WITH_ERRORS and 1 < len(names) <= _MOST_COMPARED
+    compared = found.model in LIKELIHOODS and 1 < len(names) <= _MOST_COMPARED
     return ListReview(
         name=name,
         revision=revision.revision,
