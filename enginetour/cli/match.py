@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from enginetour.cli.options import (
-    RealRange,
-    count_option,
-    database_option,
-    gathered,
-    many_option,
-    quote_command,
-)
+from enginetour.cli.options import RealRange, count_option, database_option, gathered, many_option, quote_command
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet
 from enginetour.model.errors import TourError, UsageRefused, usage_errors
 from enginetour.store.address import Address, database_of, results_of, rows_of_others, workspace_of

@@ -170,19 +170,12 @@ def refuse_group_options(ctx: click.Context) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TournamentChoice:
-    """The database and the tournament that a command's options select.
+    """The database and the tournament that a command's options select."""
 
-    Attributes:
-        db: the database; None for the database of the workspace.
-        name: name of the tournament; None for the newest tournament.
-        edition: number of the edition; None for the newest edition.
-        config: the configuration file that names the tournament, if the user gave it.
-    """
-
-    db: Address | None = None
-    name: str | None = None
-    edition: int | None = None
-    config: Path | None = None
+    db: Address | None = None  # the database; None for the database of the workspace
+    name: str | None = None  # name of the tournament; None for the newest tournament
+    edition: int | None = None  # number of the edition; None for the newest edition
+    config: Path | None = None  # the configuration file that names the tournament, if the user gave it
 
     @property
     def database(self) -> Address:

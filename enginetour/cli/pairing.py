@@ -150,23 +150,14 @@ def pair(
 
 @dataclass(frozen=True, slots=True)
 class TournamentFile:
-    """A tournament file of another program.
+    """A tournament file of another program."""
 
-    Attributes:
-        before: returns the tournament before the round with the given number, or before the next round for None.
-        paired: number of rounds that are paired already.
-        system: the pairing system that the file is for.
-        write: writes the file with a new round.
-        table: returns the standings for tie-break codes and a rule for unplayed rounds.
-        by_lot: whether a lot or an arbiter decides the bye, and the colors of entrants with equal color balances.
-    """
-
-    before: Callable[[int | None], ForeignTournament]
-    paired: int
-    system: str
-    write: Write
-    table: Table
-    by_lot: bool = True
+    before: Callable[[int | None], ForeignTournament]  # the tournament before a round; None: before the next round
+    paired: int  # number of rounds that are paired already
+    system: str  # the pairing system that the file is for
+    write: Write  # writes the file with a new round
+    table: Table  # the standings for tie-break codes and a rule for unplayed rounds
+    by_lot: bool = True  # a lot or an arbiter decides the bye, and the colors of entrants with equal color balances
 
 
 def open_tournament_file(

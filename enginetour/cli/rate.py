@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.listoptions import (
-    Display,
-    display_options,
-    errors_option,
-    file_list_options,
-    flags,
-    present,
-    table,
-)
+from enginetour.cli.listoptions import Display, display_options, errors_option, file_list_options, flags, present, table
 from enginetour.cli.match import TestRequest, print_file_test, sprt_options
 from enginetour.cli.options import (
     PATH,

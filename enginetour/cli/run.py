@@ -25,31 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a tournament is played, or a season of a league.
+    """How a tournament is played, or a season of a league."""
 
-    Attributes:
-        concurrency: number of concurrent games; None for that of the configuration.
-        max_games: stop after this number of games; None for no limit.
-        until: start no new games after this time (UTC seconds); None for no limit.
-        accept_change: resume although an engine has changed.
-        force: allow more concurrent games than processors.
-        strict: the exit code is 6 if there were incidents.
-        new: start the next edition of the tournament if the newest edition is finished.
-        resume_new: resume an unfinished tournament although `new` is set, as the demo does.
-        live: show a live table instead of one line per game.
-        cluster: the Dask cluster of --executor; None to play on this machine.
-    """
-
-    concurrency: int | None = None
-    max_games: int | None = None
-    until: float | None = None
-    accept_change: bool = False
-    force: bool = False
-    strict: bool = False
-    new: bool = False
-    resume_new: bool = False
-    live: bool = False
-    cluster: str | None = None
+    concurrency: int | None = None  # number of concurrent games; None for that of the configuration
+    max_games: int | None = None  # stop after this number of games; None for no limit
+    until: float | None = None  # start no new games after this time, in UTC seconds; None for no limit
+    accept_change: bool = False  # resume although an engine has changed
+    force: bool = False  # allow more concurrent games than processors
+    strict: bool = False  # the exit code is 6 if there were incidents
+    new: bool = False  # start the next edition of the tournament if the newest edition is finished
+    resume_new: bool = False  # resume an unfinished tournament although `new` is set, as the demo does
+    live: bool = False  # show a live table instead of one line per game
+    cluster: str | None = None  # the Dask cluster of --executor; None to play on this machine
 
 
 def _run_options(

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from enginetour.cli.options import COUNTED, PATH, database_option, open_store, quote_command, refuse_group_options
-from enginetour.cli.output import (
-    END_CODES,
-    INCIDENTS_CODE,
-    STOPPED_CODE,
-    Console,
-    SignalState,
-    attended,
-)
+from enginetour.cli.output import END_CODES, INCIDENTS_CODE, STOPPED_CODE, Console, SignalState, attended
 from enginetour.cli.printing import echo, output_form, output_options, print_sheet, print_text, width
 from enginetour.model.errors import UsageRefused
 from enginetour.reports.sheet import render

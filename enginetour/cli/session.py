@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from enginetour.cli.options import quote_command
-from enginetour.cli.output import (
-    EARLY,
-    END_CODES,
-    INCIDENTS_CODE,
-    STOPPED_CODE,
-    Console,
-    SignalState,
-    attended,
-)
+from enginetour.cli.output import EARLY, END_CODES, INCIDENTS_CODE, STOPPED_CODE, Console, SignalState, attended
 from enginetour.cli.printing import echo, width
 from enginetour.cli.screen import Lines, LiveTable, format_history
 from enginetour.engines import process

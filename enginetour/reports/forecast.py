@@ -76,18 +76,14 @@ def prospect_at(
     play, durations = log.config.get("play", {}), game_durations(log)
     odds, is_elo = play.get("odds"), log.config.get("tournament", {}).get("rating_scale") != "go"
     ratings = log.known_ratings if is_elo else {}
+    counts = log.pair_counts() if counts is None else counts
     names = list(dict.fromkeys([*(one.name for one in log.entrants), *(one.name for one in format_.standings(state))]))
     return Prospect(
         log.title,
         log.system,
         format_,
         state,
-        Belief.of(
-            names,
-            log.pair_counts() if counts is None else counts,
-            prior_ratings(format_, names, ratings),
-            format_.earlier,
-        ),
+        Belief.of(names, counts, prior_ratings(format_, names, ratings), format_.earlier),
         games_done=sum(number for number, _, _ in durations.values()),
         lengths=GameLengths.of(durations) or estimated_lengths(_controls(log)),
         slots=slots or int(play.get("concurrency", 1)),

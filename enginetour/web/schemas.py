@@ -17,14 +17,7 @@ from enginetour.ratings.sequential import Sprt
 from enginetour.reports.documenttypes import about, columns, document, if_any, list_of, make_type, parts, two
 from enginetour.store.definition import ListDefinition
 from enginetour.store.games import GameLine
-from enginetour.store.tables import (
-    EditionDetails,
-    EditionHead,
-    EditionLine,
-    IncidentRow,
-    ListRevision,
-    TournamentEntry,
-)
+from enginetour.store.tables import EditionDetails, EditionHead, EditionLine, IncidentRow, ListRevision, TournamentEntry
 
 _TIMES = {
     "started": about(datetime, "time of the start, UTC"),

@@ -172,13 +172,8 @@ def edition_point(edition: int, rating: float, plus: float | None, minus: float 
         f" {sign}{side:.0f}" for sign, side in (("+", plus), ("-", minus)) if side is not None and is_drawable(side)
     ]
     tooltip = f"edition {edition}: {rating:.0f}{''.join(sides)}, {games:,} games" if is_drawable(rating) else ""
-    return Point(
-        edition,
-        rating,
-        None if minus is None else rating - minus,
-        None if plus is None else rating + plus,
-        tooltip,
-    )
+    low, high = None if minus is None else rating - minus, None if plus is None else rating + plus
+    return Point(edition, rating, low, high, tooltip)
 
 
 def score_chart(results: Mapping[str, Sequence[int]], *, title: str, width: float = output.CHART_WIDTH) -> Picture:

@@ -292,19 +292,10 @@ def score_by_rating_chart(rating: float | None, faced: Sequence[OpponentScore], 
         share = one.half_points / (2 * one.games)
         x, y = xs.at(one.rating or 0.0), ys.at(share)
         marks.append(Area((diamond(x, y, 2.5 + min(6, one.games) / 2),), "accent", 0.8))
-        marks.append(
-            Tooltip(
-                x - 8,
-                y - 8,
-                16,
-                16,
-                f"{clean_text(one.name)} ({one.rating:.0f}): {format_points(one.half_points)} of {one.games}",
-            )
-        )
+        text = f"{clean_text(one.name)} ({one.rating:.0f}): {format_points(one.half_points)} of {one.games}"
+        marks.append(Tooltip(x - 8, y - 8, 16, 16, text))
     if not there:
-        marks = [
-            output.empty_message("no opponent with a rating", (top + bottom) / 2, _WIDTH),
-        ]
+        marks = [output.empty_message("no opponent with a rating", (top + bottom) / 2, _WIDTH)]
     apart = len(faced) - len(there)
     summary = f"Score against {len(there)} rated opponents by their ratings" + (
         f"; {apart} opponents without a rating or games are not shown." if apart else "."

@@ -17,14 +17,7 @@ from enginetour.reports.charts.canvas import Picture
 from enginetour.reports.charts.output import CHART_WIDTH, PHONE_WIDTH, svg
 from enginetour.reports.games import incident_lines
 from enginetour.reports.html.page import format_utc, render_page
-from enginetour.reports.html.tables import (
-    Site,
-    crosstable_markup,
-    list_address,
-    list_parts,
-    list_table,
-    notes_list,
-)
+from enginetour.reports.html.tables import Site, crosstable_markup, list_address, list_parts, list_table, notes_list
 from enginetour.reports.ratinglist import matrix_sheet
 from enginetour.reports.review import charts, fairness
 from enginetour.reports.review import lists as histories

@@ -125,27 +125,16 @@ def sum_results(one: Results, other: Results) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of an engine in a season.
-
-    Attributes:
-        season: number of the season.
-        name: the engine.
-        stage: the tournament of its division.
-        rank: place in the division; None if it left.
-        overall: place in the league, counted from the top of the first division; None if it left.
-        points: points in the division.
-        games: games in the division.
-        zone: promotion, relegation or a playoff, "" for none; or why it leaves.
-    """
+    """The place of an engine in a season."""
 
     season: int
     name: str
-    stage: Stage
-    rank: int | None
-    overall: int | None
+    stage: Stage  # the tournament of its division
+    rank: int | None  # place in the division; None if it left
+    overall: int | None  # place in the league, counted from the top of the first division; None if it left
     points: float
     games: int
-    zone: str
+    zone: str  # promotion, relegation or a playoff, "" for none; or why it leaves
 
 
 @dataclass(frozen=True, slots=True)

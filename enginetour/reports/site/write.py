@@ -53,16 +53,10 @@ def site_dir(results: Path, league: str) -> Path:
 
 
 def write_site(store: Store, league: str, target: Path, *, base: str = "") -> WrittenSite:
-    """Write the site of a league.
+    """Write the site of a league into a directory that is empty, has an earlier site, or does not exist.
 
-    Args:
-        store: the database.
-        league: name of the league.
-        target: directory; it is empty, has an earlier site, or does not exist.
-        base: address at which the site is published, for the feeds; empty if it is not known.
-
-    Raises:
-        UsageRefused: the directory has files that are not part of a site.
+    `base` is the address at which the site is published, for the feeds; it is empty if it is not known. Raise
+    UsageRefused if the directory has files that are not part of a site.
     """
     with named_errors(target), _locked(target):
         files = _Files(target)
