@@ -346,24 +346,28 @@ def _row(name: str, names: Sequence[str], met: dict[tuple[str, str], list[tuple[
 
 @dataclass(frozen=True, slots=True)
 class _IncidentLine:
-    """One incident: `verdict` describes how its game ended; `replay` is the command that reproduces it, or empty."""
+    """One incident of a game; `replay` is the command that reproduces it, or empty."""
 
-    number: int
-    white: str
-    black: str
-    verdict: str
-    void: bool
+    game: GameLine
     incident: Incident
     replay: str
+
+    @property
+    def verdict(self) -> str:
+        """Return how the game ended."""
+        return f"{self.game.outcome} by {self.game.termination}" + (f": {self.game.cause}" if self.game.cause else "")
 
 
 def _incident_entries(
     incidents: Iterable[tuple[int, Incident]], games: Mapping[int, GameLine], title: tuple[str, int]
-) -> tuple[_IncidentLine, ...]:
-    """Return the incidents, oldest first; `title` is the name and the edition of the tournament."""
+) -> Iterator[_IncidentLine]:
+    """Yield the incidents, oldest first; `title` is the name and the edition of the tournament."""
     found = list(incidents)
     counts = Counter(number for number, incident in found if incident.is_repeatable)
-    return tuple(_line(games[number], incident, title, several=counts[number] > 1) for number, incident in found)
+    for number, incident in found:
+        command = ["enginetour", "games", str(number), "--replay", "-t", title[0], "--edition", str(title[1])]
+        command += ["--engine", incident.engine] if counts[number] > 1 else []
+        yield _IncidentLine(games[number], incident, shlex.join(command) if incident.is_repeatable else "")
 
 
 def _by_engine(incidents: Iterable[_IncidentLine]) -> dict[str, list[_IncidentLine]]:
@@ -371,14 +375,6 @@ def _by_engine(incidents: Iterable[_IncidentLine]) -> dict[str, list[_IncidentLi
     for line in incidents:
         found[line.incident.at_fault].append(line)
     return found
-
-
-def _line(game: GameLine, incident: Incident, title: tuple[str, int], *, several: bool) -> _IncidentLine:
-    command = ["enginetour", "games", str(game.number), "--replay", "-t", title[0], "--edition", str(title[1])]
-    command += ["--engine", incident.engine] if several else []
-    verdict = f"{game.outcome} by {game.termination}" + (f": {game.cause}" if game.cause else "")
-    replay = shlex.join(command) if incident.is_repeatable else ""
-    return _IncidentLine(game.number, game.white, game.black, verdict, not game.counts, incident, replay)
 
 
 # Advice.
@@ -546,7 +542,8 @@ def review_tournament(
     facts = _facts_of(log, format_, state, games, len(specs))
     counts = log.pair_counts()
     found = tournament_rating_list(log, log.config.get("ratings", {}).get("anchor") or {}, counts)
-    incidents = _incident_entries(log.incidents(), {game.number: game for game in games}, (log.name, log.edition))
+    by_number = {game.number: game for game in games}
+    incidents = tuple(_incident_entries(log.incidents(), by_number, (log.name, log.edition)))
     fairness = fairness_of(played, specs, repeated_games_note(*repeated_games(log)), reused_openings_note(log))
     engines = [*dict.fromkeys([*names, *specs])]
     sides = chain.from_iterable(((one.white, one.white_side), (one.black, one.black_side)) for one in played)

@@ -449,7 +449,7 @@ def write_report(
         review = review_tournament(log, again=again, suspended=suspended, forecast=True)
         facts = review.facts
         if _is_single_file(target):
-            troubled = dict.fromkeys(line.number for line in review.incidents)
+            troubled = dict.fromkeys(line.game.number for line in review.incidents)
             wanted = list(troubled | dict.fromkeys(line.number for line in review.games))
             command = shlex.join(["enginetour", "report", "-t", facts.name, "--edition", str(facts.edition)])
             games = game_rows(log, review.encounters, wanted, review.purposes)
