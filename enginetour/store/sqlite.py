@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 import socket
 import sqlite3
 import threading
@@ -33,7 +34,7 @@ from sqlalchemy import (
 )
 
 from enginetour.interop.files import SQLITE_MAGIC, has_name, lock_file
-from enginetour.model.errors import AlreadyRunning, StorageFailed, StoreRefused, TourError
+from enginetour.model.errors import AlreadyRunning, StorageFailed, StoreRefused, TourError, UsageRefused
 from enginetour.store import dialect, migrations
 from enginetour.store.address import slug_of
 from enginetour.store.codecs import JsonText, Values, stored_type
@@ -307,6 +308,7 @@ def _printable(text: bytes) -> str:
 
 # The backend: WAL mode with ``synchronous=FULL``, so that a finished commit survives a power failure.
 
+_RESULTS = "results"  # directory of a workspace, which the first run creates
 _OPEN_TIMEOUT_S = 5.0  # seconds, as for a busy file, because two runs can create a database at the same time
 
 
@@ -377,11 +379,14 @@ class SqliteFile:
         return self.address.exists() and not self._is_empty()
 
     def probe(self, *, create: bool) -> dialect.Probe:
-        """Check the directory and the file without writing to the file. With `create`, make the directory."""
+        """Check the directory and the file without writing to the file. With `create`, make results of a workspace."""
         path = self.address
         try:
-            if create:
-                path.parent.mkdir(parents=True, exist_ok=True)
+            if create and path.parent.name == _RESULTS and path.parents[1].is_dir():
+                path.parent.mkdir(exist_ok=True)
+            if create and not path.parent.is_dir():
+                step = f"create it first: {shlex.join(['mkdir', '-p', str(path.parent)])}"
+                raise UsageRefused("directory does not exist", place=str(path.parent), step=step)
             there = path.exists()
             if not there and not create:
                 raise StoreRefused("database does not exist", place=str(path), step="create it with enginetour run")

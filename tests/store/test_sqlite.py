@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from enginetour.model.errors import StorageFailed, StoreRefused
+from enginetour.model.errors import StorageFailed, StoreRefused, UsageRefused
 from enginetour.store.address import slug_of
 from enginetour.store.database import database_exists
 from enginetour.store.sqlite import TournamentLock, lock_path
@@ -34,6 +34,16 @@ def holder(database: Path) -> subprocess.Popen[str]:
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     return process
+
+
+def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
+    """Only `results` of an existing workspace is created; a misspelled directory is an error with the command."""
+    Store.open(tmp_path / "results" / "x.db").close()
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "reslts", tmp_path / "a" / "results", tmp_path / "file"):
+        with pytest.raises(UsageRefused, match=rf"{folder}: directory does not exist. Hint: create it first: mkdir -p"):
+            Store.open(folder / "x.db")
+        assert not folder.is_dir()
 
 
 def test_second_process_is_refused(tmp_path: Path) -> None:
