@@ -115,6 +115,19 @@ def test_a_file_without_results_after_the_moves_is_whole(tmp_path: Path) -> None
     assert "2 games imported" in found.stdout, found.output
 
 
+@pytest.mark.parametrize(
+    ("end", "games"), [("1. e4 e5\n", 1), ("1. e4 e5\r\n\r\n", 1), ("1. e4 e5\n\x1a", 1), ("1. e4 e", 0)]
+)
+def test_a_single_game_without_a_result_is_whole_if_its_last_line_ends(tmp_path: Path, end: str, games: int) -> None:
+    """No other game shows how its program ends games. A cut file ends within a line, except in one of 80 cases."""
+    path = tmp_path / "g.pgn"
+    path.write_text(f'[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n{end}', newline="")
+    found = invoke(tmp_path, "import", path)
+    assert ("1 game imported" in found.stdout) == bool(games), found.output
+    hint = "import the file again when it is complete, or add its result after the moves"
+    assert (hint in found.stderr) == (not games)
+
+
 def test_games_without_moves_keep_their_number(tmp_path: Path) -> None:
     """Equal games without moves are counted: five after three bring two."""
     three = '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n'
