@@ -430,8 +430,8 @@ class GameColumns(Tally):
         words, earlier = _words_of_moves(tail[last:]), _words_of_moves(tail[before:last])
         if words is None or any(map(_is_result, words)):
             return
-        # The game before it shows whether this program writes moves, and results after them. In a file of one game, only
-        # the end of the last line shows that it is whole.
+        # The game before it shows whether this program writes moves, and results after them. In a file of one game,
+        # only the end of the last line shows that it is whole.
         cut = words and not earlier and (self.games > 1 or not tail.rstrip(b"\x1a").endswith((b"\n", b"\r")))
         if any(map(_is_result, earlier or ())) or cut:
             self.results[-1] = UNFINISHED
