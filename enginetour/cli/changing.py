@@ -22,7 +22,7 @@ from enginetour.cli.options import (
     tournament_options,
 )
 from enginetour.cli.printing import echo, json_option, output_form, print_json
-from enginetour.model.errors import StoreRefused, TourError, UsageRefused
+from enginetour.model.errors import StoreRefused, TourError, UsageRefused, os_reason
 from enginetour.reports.sheet import format_count
 from enginetour.store.address import Address, database_of, results_of, slug_of, workspace_of
 
@@ -199,7 +199,7 @@ def _update_results(results: Path, log: TournamentLog, database: Address | None)
         if path.exists():
             PgnFile(path, log, tell=lambda text: echo(f"warning: {text}", err=True)).mend()
     except (OSError, TourError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
+        why = os_reason(error) if isinstance(error, OSError) else error
         echo(
             f"warning: {path} cannot be written ({why}); the database has the change, and the next run writes the file",
             err=True,

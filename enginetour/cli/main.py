@@ -16,7 +16,13 @@ from typing import Any
 import click
 
 from enginetour import __version__
-from enginetour.model.errors import SchemaOutdated, StorageFailed, TourError, UsageRefused, closest_match
+from enginetour.model.errors import (
+    SchemaOutdated,
+    TourError,
+    UsageRefused,
+    closest_match,
+    storage_failure,
+)
 
 LONGEST_LINE = 2000  # maximum number of characters of an error; about one screen
 # Objects between two garbage collections. With Python's default of 700, collections take 10 % of the startup time
@@ -222,7 +228,7 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     except OSError as error:
-        failure = StorageFailed(error.strerror or str(error), place=str(error.filename or ""))
+        failure = storage_failure(error)
         _print_error(failure)
         code = failure.exit_code
     except Exception as error:

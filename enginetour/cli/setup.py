@@ -21,7 +21,7 @@ from enginetour.engines.identity import missing_paths, path_options
 from enginetour.engines.machine import allowed_processors, this_machine
 from enginetour.engines.process import describe_safeguards
 from enginetour.formats.base import SYSTEMS, options_model, own_decisions
-from enginetour.interop.files import replace_file
+from enginetour.interop.files import replace_file, write_new
 from enginetour.interop.toml import toml_value
 from enginetour.model.errors import (
     InputRefused,
@@ -168,8 +168,7 @@ def init(
     text = starter_text(name or file.stem, system, tc, chosen, games_per_pairing, play, ratings, names)
     text = f"#:schema {os.path.relpath(_schema_file(folder), folder)}\n{text}"  # for editors with Taplo
     try:
-        with file.open("x", encoding="utf-8") as sink:
-            sink.write(text)
+        write_new(file, text)
     except FileNotFoundError:
         raise UsageRefused("directory does not exist", place=str(file.parent), step="create it first") from None
     try:

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_type_hi
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
 from enginetour.interop.toml import read_toml, toml_value, validation_error
-from enginetour.model.errors import InputRefused, suggest
+from enginetour.model.errors import InputRefused, storage_failure, suggest
 from enginetour.model.game import Entrant
 from enginetour.model.task import (
     Bounds,
@@ -356,7 +356,7 @@ def write_entry(folder: Path, entry: EngineEntry) -> Path:
     except FileExistsError:
         raise InputRefused("engine file already exists", place=str(path), step="choose another id") from None
     except OSError as error:
-        raise InputRefused(f"cannot be written: {error.strerror or error}", place=str(path)) from None
+        raise storage_failure(error, path, "cannot be written") from None
     return path
 
 

@@ -116,6 +116,17 @@ def refuse_valuable(path: Path, place: str) -> None:
         raise UsageRefused(f"{path} is {what}", place=place, step="choose another file name")
 
 
+def write_new(path: Path, text: str) -> None:
+    """Write a text file that does not exist yet, completely or not at all. Raise FileExistsError if it exists."""
+    with named_errors(path), path.open("x", encoding="utf-8") as sink:
+        try:
+            sink.write(text)
+            sink.flush()
+        except BaseException:
+            path.unlink()
+            raise
+
+
 def replace_file(path: Path, chunks: Iterable[str]) -> None:
     """Replace a text file as in `replace_bytes`; create its directory if necessary."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -29,6 +29,7 @@ Exit codes, as in the README:
 
 from __future__ import annotations
 
+import errno
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -120,6 +121,35 @@ class StorageFailed(TourError):
     """The disk is full or cannot be written."""
 
     exit_code = 7
+
+
+_FREE = "the disk is full", "free disk space, then run the command again"
+_DISK = {
+    errno.ENOSPC: _FREE,
+    errno.EDQUOT: _FREE,
+    errno.EROFS: ("the disk is read-only", "choose a directory on another disk, or make this disk writable"),
+}
+
+
+def os_reason(error: OSError) -> str:
+    """Return the reason of a failure of the operating system in plain words."""
+    known = _DISK.get(error.errno or 0)
+    return known[0] if known else error.strerror or str(error)
+
+
+def storage_failure(error: OSError, path: object = "", doing: str = "", step: str = "") -> StorageFailed:
+    """Return the error for the user about a file that cannot be written.
+
+    Args:
+        error: the error of the operating system.
+        path: the file; by default the file that the error names.
+        doing: what failed, such as ``cannot be locked``, and `step` what to do, unless the disk is full or read-only.
+        step: see `doing`.
+    """
+    place = str(path or error.filename or "")
+    if (error.errno or 0) in _DISK:
+        return StorageFailed(os_reason(error), place=place, step=_DISK[error.errno or 0][1])
+    return StorageFailed(f"{doing}: {os_reason(error)}" if doing else os_reason(error), place=place, step=step)
 
 
 class EngineFault(Exception):

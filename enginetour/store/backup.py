@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, select
 
 from enginetour.interop.files import has_name, replacement_file, sync_directory
-from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused
+from enginetour.model.errors import StorageFailed, StoreRefused, TourError, UsageRefused, storage_failure
 from enginetour.store import migrations
 from enginetour.store.address import Address, ServerAddress
 from enginetour.store.codecs import stored
@@ -232,7 +232,7 @@ def _temporary_file(target: Path) -> Iterator[Path]:
             raise StoreRefused("another backup is being written", place=str(target), step=step) from None
         except OSError as error:
             step = "check the permissions of its directory"
-            raise StorageFailed(f"cannot be created: {error.strerror}", place=str(new), step=step) from error
+            raise storage_failure(error, target, "cannot be created", step) from error
         try:
             yield new
         finally:

@@ -80,7 +80,8 @@ def _translated(error: BaseException, address: ServerAddress) -> TourError | Non
     if state.startswith(_BUSY):
         return StoreBusy("is locked by another program", place=place, step="try again when it has finished")
     if state == _FULL:
-        return StorageFailed("the server's disk is full", place=place, step="free disk space and resume the run")
+        step = "free disk space, then run the command again"
+        return StorageFailed("the server's disk is full", place=place, step=step)
     if state == _READ_ONLY:
         what = "is read-only (a standby server, or default_transaction_read_only)"
         return StorageFailed(what, place=place, step="use the primary server with --db")

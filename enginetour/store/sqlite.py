@@ -5,6 +5,7 @@ A file of another program is only read, without creating side files.
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import re
@@ -34,7 +35,14 @@ from sqlalchemy import (
 )
 
 from enginetour.interop.files import SQLITE_MAGIC, has_name, lock_file
-from enginetour.model.errors import AlreadyRunning, StorageFailed, StoreRefused, TourError, UsageRefused
+from enginetour.model.errors import (
+    AlreadyRunning,
+    StorageFailed,
+    StoreRefused,
+    TourError,
+    UsageRefused,
+    storage_failure,
+)
 from enginetour.store import dialect, migrations
 from enginetour.store.address import slug_of
 from enginetour.store.codecs import JsonText, Values, stored_type
@@ -49,6 +57,7 @@ from enginetour.store.tables import APPLICATION_ID, METADATA, SCHEMA_VERSION
 _STORAGE = frozenset(
     {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
 )
+_LEAST_FREE = 32_768  # bytes; the size of an index of the log (SQLite, "WAL-mode File Format", 2.1)
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
@@ -59,8 +68,9 @@ def translated(error: BaseException, path: Path) -> TourError | None:
     if code is None:
         return None
     kind = code & 0xFF  # the low byte is the primary code (SQLite result codes, section 2)
-    if kind == sqlite3.SQLITE_FULL:
-        return StorageFailed("the disk is full", place=str(path), step="free disk space and resume the run")
+    number = _disk_error(path.parent)
+    if kind == sqlite3.SQLITE_FULL or (kind in _STORAGE and number):
+        return storage_failure(OSError(number or errno.ENOSPC, ""), path)
     if kind in _STORAGE:
         step = "check the disk and the permissions of its directory"
         return StorageFailed(f"cannot be read or written ({error})", place=str(path), step=step)
@@ -69,6 +79,15 @@ def translated(error: BaseException, path: Path) -> TourError | None:
     if kind in _DAMAGED:
         return StoreRefused(f"is damaged ({error})", place=str(path), step="restore a backup")
     return None
+
+
+def _disk_error(directory: Path) -> int:
+    """Return ENOSPC or EROFS if nothing can be written to the disk of a directory, or 0. SQLite hides these numbers."""
+    if free_bytes(directory) < _LEAST_FREE:
+        return errno.ENOSPC
+    with suppress(OSError, AttributeError):  # a system without statvfs
+        return errno.EROFS if os.statvfs(directory).f_flag & os.ST_RDONLY else 0
+    return 0
 
 
 @contextmanager
@@ -258,7 +277,7 @@ class TournamentLock(dialect.Lock):
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
         except OSError as error:
             step = "check the permissions of its directory, and that it is not a symbolic link"
-            raise StorageFailed(f"cannot be locked: {error.strerror}", place=str(self.path), step=step) from error
+            raise storage_failure(error, self.path, "cannot be locked", step) from error
         try:
             lock_file(fd, wait=False)
         except BlockingIOError:
@@ -394,8 +413,7 @@ class SqliteFile:
             is_empty = not there or self._is_empty()
             return dialect.Probe(is_empty, 0 if is_empty else self._version(), warnings)
         except OSError as error:
-            step = "check the permissions of its directory"
-            raise StorageFailed(f"cannot be used: {error.strerror}", place=str(path), step=step) from error
+            raise storage_failure(error, path, "cannot be used", "check the permissions of its directory") from error
 
     def engine(self, *, create: bool, readonly: bool) -> Engine:
         """Make an engine with a small pool of connections to the file."""

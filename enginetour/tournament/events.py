@@ -17,6 +17,7 @@ stopped    games_done, remaining, cause
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -27,6 +28,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from enginetour.model.errors import os_reason
 from enginetour.model.game import Game, Note
 from enginetour.store.games import TournamentReader
 from enginetour.tournament.scheduler import Scheduler, Watcher
@@ -63,7 +65,8 @@ class EventLog:
         except OSError as error:
             if not self._complained:
                 self._complained = True
-                self._complain(f"{self.path} cannot be written ({error.strerror}); the tournament continues without it")
+                why = os_reason(error)
+                self._complain(f"{self.path} cannot be written ({why}); the tournament continues without it")
 
     def _append(self, line: bytes) -> None:
         sink = self._opened()
@@ -78,7 +81,7 @@ class EventLog:
             if os.write(sink, line) < len(line):
                 with suppress(OSError):
                     os.ftruncate(sink, size)
-                raise OSError(0, "the disk is full")
+                raise OSError(errno.ENOSPC, "")
         finally:
             if sink >= 0:
                 os.close(sink)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from enginetour import __version__
 from enginetour.engines.identity import path_options
-from enginetour.model.errors import TourError, UsageRefused
+from enginetour.model.errors import TourError, UsageRefused, os_reason, storage_failure
 from enginetour.reports.pgn import PgnFile
 from enginetour.reports.progress import format_games
 from enginetour.store.address import report_of, slug_of
@@ -261,7 +261,7 @@ def complete_files(log: TournamentLog, config: Config, results: Path, again: str
         try:
             PgnFile(path, log, comments=config.play.pgn, tell=tell, names=opening_names(config)).mend()
         except OSError as error:
-            tell(f"{path.name} cannot be completed: {error.strerror}")
+            tell(f"{path.name} cannot be completed: {os_reason(error)}")
     if config.report.write and not _has_newest_report(results, log):
         _report_at_end(results, log, tell, lambda: False, again, ())
 
@@ -310,6 +310,6 @@ def _report_at_end(
     except _StopRequested:
         show("no report was written, because the run was stopped at once; enginetour report writes one")
     except (OSError, TourError) as error:
-        show(f"no report was written: {error}")
+        show(f"no report was written: {storage_failure(error) if isinstance(error, OSError) else error}")
     except Exception as error:  # not an error of the run, because all its games are in the database
         show(f"no report was written, internal error, {type(error).__name__}: {error}; enginetour report shows more")

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from enginetour.formats.base import Format
-from enginetour.model.errors import TourError, UsageRefused
+from enginetour.model.errors import TourError, UsageRefused, os_reason
 from enginetour.model.game import Game, Incident, Note, Outcome
 from enginetour.reports.pgn import PgnFile, write_engine_log
 from enginetour.reports.progress import MatchScore, Progress, RunView, match_terms, status_json
@@ -162,7 +162,7 @@ class PgnExport(Watcher):
             write()
         except (OSError, TourError) as error:
             if not self._failed:
-                why = error.strerror if isinstance(error, OSError) else error
+                why = os_reason(error) if isinstance(error, OSError) else error
                 self.screen.trouble(f"{what or self.pgn.path} not written ({why}){comfort}")
             self._failed = True
         else:

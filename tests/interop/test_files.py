@@ -17,13 +17,15 @@ from enginetour.interop.files import (
     _MOST_TIMES,
     _UNPACKED_AT_LEAST,
     file_digest,
+    named_errors,
     read_whole,
     refuse_bomb,
     replace_bytes,
     replace_file,
+    write_new,
 )
 from enginetour.interop.pgn import scan
-from enginetour.model.errors import InputRefused
+from enginetour.model.errors import InputRefused, storage_failure
 from enginetour.openings.books import read_openings
 
 
@@ -139,3 +141,23 @@ def test_what_cannot_be_made_is_told_by_its_name(tmp_path: Path) -> None:
     with pytest.raises(OSError) as caught:
         replace_bytes(tmp_path / "no" / "list.csv", [b"x"])
     assert caught.value.filename == str(tmp_path / "no" / "list.csv")
+
+
+def test_a_new_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    """A name with half a character cannot be written, and leaves no empty file."""
+    path = tmp_path / "x.toml"
+    with pytest.raises(UnicodeEncodeError):
+        write_new(path, "name = '\udcff'")
+    assert not path.exists()
+    write_new(path, "a = 1\n")
+    with pytest.raises(FileExistsError):
+        write_new(path, "a = 2\n")
+    assert path.read_text() == "a = 1\n"
+
+
+def test_a_full_disk_is_told_with_the_file() -> None:
+    """Writing to a full disk fails when the file is flushed; the error names the file."""
+    with pytest.raises(OSError, match="No space left") as told, named_errors(Path("x.csv")):
+        Path("/dev/full").write_text("a")
+    line = "x.csv: the disk is full. Hint: free disk space, then run the command again."
+    assert str(storage_failure(told.value)) == line

@@ -25,10 +25,9 @@ from enginetour.store.ratings import ratings_of, update_ratings
 from enginetour.store.selection import select_games
 from enginetour.store.tournaments import Store
 from tests.support.databases import add_game, counted_pairs, draft, enter, game, meddled, open_log, record, rows
-from tests.support.tournaments import tour
 from tests.support.databases import invoke as databases_invoke
 from tests.support.databases import pgn as databases_pgn
-from tests.support.tournaments import unwrapped, usage_error
+from tests.support.tournaments import tour, unwrapped, usage_error
 
 # Games of files and the commands for imports.
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from enginetour.model.errors import StorageFailed, StoreRefused, UsageRefused
 from enginetour.store.address import slug_of
 from enginetour.store.database import database_exists
-from enginetour.store.sqlite import TournamentLock, lock_path
+from enginetour.store.sqlite import TournamentLock, lock_path, translating_errors
 from enginetour.store.tournaments import Store
 from tests.support.databases import play_on, reported_played
 
@@ -44,6 +46,24 @@ def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
         with pytest.raises(UsageRefused, match=rf"{folder}: directory does not exist. Hint: create it first: mkdir -p"):
             Store.open(folder / "x.db")
         assert not folder.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("free", "flags", "what"),
+    [
+        (0, 0, "the disk is full"),
+        (1 << 20, os.ST_RDONLY, "the disk is read-only"),
+        (1 << 20, 0, "cannot be read or wri"),
+    ],
+)
+def test_the_disk_is_named_as_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, flags: int, what: str
+) -> None:
+    """SQLite reports a full or a read-only disk as a file that cannot be opened; the error has the reason."""
+    disk = SimpleNamespace(f_bavail=free, f_frsize=1, f_blocks=1, f_flag=flags)
+    monkeypatch.setattr(os, "statvfs", lambda _: disk)
+    with pytest.raises(StorageFailed, match=rf"x.db: {what}.*Hint: "), translating_errors(tmp_path / "x.db"):
+        sqlite3.connect(tmp_path / "none" / "x.db")
 
 
 def test_second_process_is_refused(tmp_path: Path) -> None:

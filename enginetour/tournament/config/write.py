@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from enginetour.engines.registry import find_program, of_workspace, to_spec
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.pairing.field import Member
+from enginetour.interop.files import write_new
 from enginetour.interop.toml import ConfigDraft, unique_names
 from enginetour.model.errors import EngineRefused, TourError, UsageRefused, suggest
 from enginetour.model.timecontrol import TimeControl
@@ -293,8 +294,7 @@ def write_draft(draft: ConfigDraft, path: Path, words: Mapping[str, str] | None 
     text, fresh = draft.text(), not path.parent.exists()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as sink:
-            sink.write(text)
+        write_new(path, text)
     except FileExistsError:
         raise UsageRefused("file already exists", place=str(path), step="choose another name") from None
     try:
