@@ -38,7 +38,7 @@ from enginetour.model.variants import variant_named
 from enginetour.reports.sheet import Column, Sheet, format_duration, format_hours
 from enginetour.reports.standings import probes_sheet
 from enginetour.reports.starts import round_one_lines
-from enginetour.store.address import Address, database_of, rows_of_others, workspace_of
+from enginetour.store.address import Address, database_of, rows_of_others, stage_name, workspace_of
 from enginetour.store.database import database_exists
 from enginetour.store.log import TournamentLog
 from enginetour.store.replay import fold
@@ -324,6 +324,9 @@ _LEAGUE = (
 )
 
 
+_DIVISION = Column("division", "division", left=True, form=lambda label: label or "reserve")
+
+
 def _check_league(config: Path, db: Address | None, *, notify: bool) -> int:
     """Check a league file, start the engines once, and show what a run plays, or the next season."""
     from enginetour.reports.league import moves_rows, moves_table
@@ -334,23 +337,39 @@ def _check_league(config: Path, db: Address | None, *, notify: bool) -> int:
     if notify:
         _try_notify(ahead.plans[0])
     rows, warnings, how = list[dict[str, Any]](), dict[str, None](), list[str]()
+    engines, reserves = list[dict[str, Any]](), dict[str, dict[str, Any]]()
+    probed: list[Mapping[str, ProbeResult]] = []
     for plan in ahead.plans:
         how = _how_to_run(plan)
-        probes = probing.probe_all(plan.sides, hidden=plan.results)
-        probing.refuse_unfit(probes, plan.sides)
-        estimate = limits.estimate_duration(plan)
-        about = {"tournament": plan.config.tournament.name, "engines": len(plan.entrants)}
+        probed.append(probing.probe_all(plan.sides, hidden=plan.results))
+        estimate, name = limits.estimate_duration(plan), plan.config.tournament.name
+        about = {"tournament": name, "engines": len(plan.entrants)}
         rows.append(about | {column.key: estimate[column.key] for column in _LEAGUE[2:]})
         warnings |= dict.fromkeys(estimate["warnings"])
+        label, playing = (
+            name.removeprefix(stage_name(league.name, ahead.number, "")),
+            {one.name for one in plan.entrants},
+        )
+        for row in probes_sheet(probed[-1]).rows:
+            if row["name"] in playing:
+                engines.append({"division": label, **row})
+            else:
+                reserves[row["name"]] = {"division": "", **row}
+    engines += reserves.values()
     title = f"{league.name}, season {ahead.number}"
     later = league.section.after_divisions()
     notes = [f"after the divisions: {later}"] * bool(later) + [f"warning: {text}" for text in warnings]
     moves = moves_rows(ahead.moves, league.section.rules().names)
     value: dict[str, Any] = {"league": league.name, "season": ahead.number, "begun": ahead.exists, "tournaments": rows}
-    value |= {"moves": moves, "warnings": [*warnings]}
-    print_sheet(Sheet(title, _LEAGUE, tuple(rows), notes=tuple(notes)), value)
+    value |= {"engines": engines, "waiting": [*ahead.waiting], "moves": moves, "warnings": [*warnings]}
+    waiting = [f"waiting for a place: {', '.join(ahead.waiting)}"] * bool(ahead.waiting)
+    columns = (_DIVISION, *probes_sheet({}).columns)
+    print_sheet(Sheet(f"engines · {title}", columns, tuple(engines), notes=tuple(waiting)), value)
+    for plan, probes in zip(ahead.plans, probed, strict=True):
+        probing.refuse_unfit(probes, plan.sides)
     if output_form() == "json":
         return 0
+    print_sheet(Sheet(title, _LEAGUE, tuple(rows), notes=tuple(notes)))
     if moves:
         print_sheet(moves_table(f"moves · {title}", moves))
     if ahead.number > 1 and not ahead.exists:

@@ -133,12 +133,14 @@ class LeagueOutlook:
         number: number of the season.
         exists: whether the season has been written.
         plans: tournaments that can be played, or with which the season begins.
+        waiting: engines without a place that do not play.
         moves: for a season that has not been written: who moves, and why.
     """
 
     number: int
     exists: bool
     plans: Sequence[Plan]
+    waiting: Sequence[str]
     moves: Sequence[Move]
 
 
@@ -149,9 +151,10 @@ def look_ahead(league: League, database: Address) -> LeagueOutlook:
         if book is not None and (stages := book.playable()):
             configs = [stage_config(league, book, stage) for stage in stages]
             plans = [prepare(config, database, resumes=True) for config in configs]
-            return LeagueOutlook(book.stored.number, exists=True, plans=plans, moves=())
+            return LeagueOutlook(book.stored.number, exists=True, plans=plans, waiting=book.season.waiting, moves=())
     number, season = _following(league, database)
-    return LeagueOutlook(number, exists=False, plans=_plans(league, database, number, season), moves=season.moves)
+    plans = _plans(league, database, number, season)
+    return LeagueOutlook(number, exists=False, plans=plans, waiting=season.waiting, moves=season.moves)
 
 
 def _first(league: League, store: Store | None) -> Season:

@@ -31,7 +31,20 @@ from enginetour.tournament.league import LeagueRun, begin_season, read_league, s
 from enginetour.tournament.recorded import Dropped
 from enginetour.tournament.scheduler import RunEnd
 from tests.support.databases import pgn
-from tests.support.tournaments import BOOK, DIVISIONS, LONG_S, audited, league, quick, read, scripted, tour, until
+from tests.support.tournaments import (
+    BOOK,
+    DIVISIONS,
+    LONG_S,
+    audited,
+    entrant,
+    league,
+    quick,
+    read,
+    scripted,
+    tour,
+    try_engines_once,
+    until,
+)
 
 NAMES = ("Ada", "Bea", "Cid", "Dot", "Eve", "Fay", "Gus", "Hal")
 
@@ -151,6 +164,26 @@ def test_check_shows_what_comes(tmp_path: Path) -> None:
     tour(tmp_path, "season", "next", "league.toml")
     by_engine = {move["engine"]: move for move in read(tmp_path, "season")["moves"]}
     assert by_engine == {move["engine"]: move for move in found["moves"]} != {}
+
+
+def test_check_shows_the_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check` shows the engines of each division, the reserves once, and those that wait."""
+    path = league(tmp_path)
+    path.write_text(f"{path.read_text()}{scripted('Sub', 'uci')}reserve = true\n")
+    found = read(tmp_path, "check", "league.toml")
+    engines = [(one["division"], one["name"], one["fit"]) for one in found["engines"]]
+    divisions = dict(zip(NAMES[:6], ["Premier"] * 3 + ["First"] * 3, strict=True))
+    assert engines == [*((division, name, True) for name, division in divisions.items()), ("", "Sub", True)]
+    assert found["waiting"] == ["Gus"]
+    told = tour(tmp_path, "check", "league.toml").stdout
+    assert re.search(r"division +engine +can play", told)
+    assert re.search(r"Premier +Ada +yes", told)
+    assert re.search(r"reserve +Sub +yes", told)
+    assert "waiting for a place: Gus" in told
+    try_engines_once(monkeypatch)
+    path.write_text(path.read_text().replace(scripted("Eve", "uci"), entrant("Eve", ["/bin/true"], "uci")))
+    refused = tour(tmp_path, "check", "league.toml", expect=4)
+    assert re.search(r"First +Eve +no", refused.stdout)
 
 
 @pytest.mark.parametrize(

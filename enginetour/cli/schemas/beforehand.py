@@ -82,6 +82,12 @@ _Probe = make_type(
     handshake_ms=about(int, "time of the handshake, in milliseconds"),
     problems=about(list[str], "why the engine cannot play"),
 )
+_LeagueProbe = make_type(
+    "LeagueEngineProbe",
+    "The result of starting an engine of a league once.",
+    division=about(str, "its division, or another tournament of the season; empty: a reserve"),
+    **columns(_Probe),
+)
 _LATER = "missing: a rating is not known before the run"
 _ESTIMATE = {
     "fewest": if_any(int, f"fewest games that are played; {_LATER}"),
@@ -330,6 +336,8 @@ DOCUMENTS: Mapping[str, type[BaseModel]] = {
         league=about(str, "name of the league"),
         season=about(int, "number of the season, from 1"),
         begun=about(bool, "whether the season has been written"),
+        engines=list_of(_LeagueProbe, "the engines of these tournaments, then the reserves"),
+        waiting=about(list[str], "engines without a place that do not play"),
         tournaments=list_of(_SeasonTournament, "the tournaments that can be played first"),
         moves=list_of(SEASON_MOVE, "how the season follows from the season before; empty if it has begun"),
         warnings=about(list[str], "warnings"),
