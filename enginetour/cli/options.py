@@ -17,7 +17,7 @@ from click.shell_completion import CompletionItem
 
 from enginetour.cli.printing import echo, format_sheet, hold_view, output_form, set_form, width
 from enginetour.interop.files import bundled_directory, is_special, refuse_valuable, replace_bytes
-from enginetour.model.errors import InputRefused, TourError, UsageRefused
+from enginetour.model.errors import InputRefused, LeagueFound, TourError, UsageRefused
 from enginetour.reports.sheet import MARKUPS, PLAIN_WIDTH, Sheet, json_text
 from enginetour.store.address import (
     Address,
@@ -280,6 +280,9 @@ def _named(name: str | None, db: Address | None) -> tuple[str | None, Address | 
 
     path = Path(name)
     table, _ = read_toml(path, "a configuration", named=True)
+    if "league" in table:
+        step = "name one of its tournaments (enginetour season lists them); without a name, the newest one is used"
+        raise LeagueFound("describes a league, not a tournament", place=str(path), step=step)
     section = table.get("tournament")
     named = section.get("name") if isinstance(section, dict) else None
     if not isinstance(named, str):

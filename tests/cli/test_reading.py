@@ -99,6 +99,10 @@ def test_a_configuration_that_names_no_tournament_is_refused(folder: Path, tmp_p
     (tmp_path / "x.toml").write_text("tournament = 3\n", "utf-8")
     done = tour(folder, "status", str(tmp_path / "x.toml"), expect=3)
     assert "x.toml: no name under [tournament]" in done.stderr
+    (tmp_path / "x.toml").write_text('[league]\nname = "x"\n')
+    for words in (("status", "x.toml"), ("pause", "-t", "x.toml")):
+        done = tour(tmp_path, *words, expect=3)
+        assert "x.toml: describes a league, not a tournament. Hint: name one of its tournaments (" in done.stderr
     assert f"use {tmp_path / 'x'}.toml" in tour(folder, "run", str(tmp_path / "x"), expect=3).stderr
     assert "two tournaments are named" in tour(folder, "status", "trial", "-t", "trial", expect=2).stderr
 
