@@ -7,7 +7,6 @@ the format.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -15,6 +14,7 @@ from typing import Any, NoReturn
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from enginetour.formats.bubble_state import BubbleOptions, PlannedWithdrawal
+from enginetour.interop.files import parse_json
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Note, Outcome, Pairing
 from enginetour.model.validation import plain_error, short_repr
@@ -122,20 +122,9 @@ def _refuse(place: str, field: str, what: str) -> NoReturn:
 
 
 def _loaded(source: str | bytes | Mapping[str, object], place: str) -> _Content:
-    try:
-        content = (
-            source
-            if isinstance(source, Mapping)
-            else json.loads(source, object_pairs_hook=lambda pairs: _unique(pairs, place))
-        )
-    except json.JSONDecodeError as fault:
-        raise InputRefused(f"not valid JSON: {fault.msg}", place=f"{place}:{fault.lineno}") from None
-    except UnicodeDecodeError as fault:
-        raise InputRefused(f"the text is not UTF-8 (byte {fault.start})", place=place) from None
-    except ValueError:  # Python does not convert numbers of more than 4,300 digits
-        raise InputRefused("not a valid case: a number has more than 4300 digits", place=place) from None
-    except RecursionError:
-        raise InputRefused("not valid JSON: nested too deeply", place=place) from None
+    content: Any = source
+    if not isinstance(source, Mapping):
+        content = parse_json(source, place, object_pairs_hook=lambda pairs: _unique(pairs, place))
     if not isinstance(content, Mapping):
         raise InputRefused(f"expected a JSON object (found {type(content).__name__})", place=place)
     if content.get("format") != _CASE_FORMAT:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from enginetour.interop.files import parse_json, read_input
 from enginetour.model.errors import InputRefused
+from enginetour.model.validation import dotted
 
 Options = tuple[tuple[str, tuple[str, ...]], ...]  # options without dashes, each with its arguments
 
@@ -22,6 +24,7 @@ _TRACKED = ("nodes", "seldepth", "nps", "hashfull", "tbhits", "timeleft", "laten
 _MOST_GAMES = 10_000_000  # games of one file; a choice of enginetour that limits the time of an import
 # Kinds of pairs by their name: half points of the first engine in both games.
 _PAIRS = {"LL": (0, 0), "LD": (0, 1), "WL": (2, 0), "DD": (1, 1), "WD": (2, 1), "WW": (2, 2)}
+_LARGEST_FILE = 20_000_000  # bytes; a choice of enginetour: results of 10,000 pairs of engines have 5 million
 _GAMES = {"wins": 2, "draws": 1, "losses": 0}
 _RESULTS = ("0-1", "1/2-1/2", "1-0")  # by half points of White
 
@@ -94,7 +97,7 @@ class FastchessConfig:
             pairs = self._value(list, [], *at, "options")
             for pair in pairs:
                 fits = isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)
-                self._require(fits, f"engines.{number}.options", "a list of [NAME, VALUE]", pair)
+                self._require(fits, f"engines.{number + 1}.options", "a list of [NAME, VALUE]", pair)
                 words.append(f"option.{pair[0]}={pair[1]}")
             if self._flag(*at, "restart"):
                 words.append("restart=on")
@@ -183,7 +186,7 @@ class FastchessConfig:
 
     def _count(self, *keys: str | int) -> int:
         found: int = self._value(int, 0, *keys)
-        self._require(found >= 0, ".".join(map(str, keys)), "at least 0", found)
+        self._require(found >= 0, dotted(keys), "at least 0", found)
         return found
 
     def _value(self, kind: type, usual: Any, *keys: str | int) -> Any:
@@ -196,7 +199,7 @@ class FastchessConfig:
         fits = isinstance(found, (int, float) if kind is float else kind)
         names = {str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list"}
         whole = fits and isinstance(found, bool) == (kind is bool)
-        self._require(whole, ".".join(map(str, keys)), names[kind], found)
+        self._require(whole, dotted(keys), names[kind], found)
         return found
 
     def _require(self, fits: bool, key: str, allowed: str, found: object) -> None:  # noqa: FBT001
@@ -209,12 +212,7 @@ class FastchessConfig:
 def read_fastchess(path: Path) -> FastchessConfig:
     """Read a config.json. Raise InputRefused if it cannot be read, or if fastchess did not write it."""
     step = "use the file that fastchess writes at its end, usually config.json"
-    try:
-        values = json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputRefused(f"cannot be read: {error.strerror}", place=str(path)) from None
-    except (ValueError, RecursionError) as error:
-        raise InputRefused(f"is not JSON: {error}", place=str(path), step=step) from None
+    values = parse_json(read_input(path, _LARGEST_FILE), str(path))
     engines = values.get("engines") if isinstance(values, Mapping) else None
     if not isinstance(engines, list) or not all(isinstance(one, Mapping) and one.get("cmd") for one in engines):
         raise InputRefused("is not a config.json of fastchess: engines with cmd not found", place=str(path), step=step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import stat
@@ -11,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 from enginetour.model.errors import InputRefused, TourError, UsageRefused
 
@@ -79,6 +80,26 @@ def read_input(path: Path, largest: int) -> bytes:
         return read_whole(path, largest)
     except OSError as error:
         raise InputRefused(f"cannot be read: {error.strerror}", place=str(path)) from None
+
+
+def parse_json(content: str | bytes, place: str, **options: Any) -> Any:
+    """Return the value of the JSON text of a user; `options` are those of `json.loads`. Raise InputRefused."""
+    try:
+        value = json.loads(content, **options)
+        text = content if isinstance(content, str) else content.decode("latin-1")
+        if re.search(r"\\u[dD]", text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as fault:
+        raise InputRefused(f"not valid JSON: {fault.msg}", place=f"{place}:{fault.lineno}") from None
+    except UnicodeEncodeError:
+        raise InputRefused("a text has half of a character of two \\u codes", place=place) from None
+    except UnicodeDecodeError as fault:
+        raise InputRefused(f"the text is not UTF-8 (byte {fault.start})", place=place) from None
+    except ValueError:  # Python does not convert numbers of more than 4,300 digits
+        raise InputRefused("not valid JSON: a number has more than 4300 digits", place=place) from None
+    except RecursionError:
+        raise InputRefused("not valid JSON: nested too deeply", place=place) from None
+    return value
 
 
 def refuse_bomb(path: Path, packed: int, unpacked: int) -> None:

@@ -84,12 +84,18 @@ def _syntax_error(error: str, path: Path, text: str) -> InputRefused:
 
 
 def _check_values(value: object, path: Path, text: str, keys: KeyPath = ()) -> None:
-    """Raise InputRefused for very deep nesting, and for integers of more than 64 bits (TOML 1.0, Integer)."""
+    """Raise InputRefused for very deep nesting, for integers of more than 64 bits (TOML 1.0), and for null characters.
+
+    The operating system does not accept null characters in paths, arguments and environments.
+    """
     if len(keys) > _DEEPEST:
         raise InputRefused("not valid TOML: nested too deeply", place=place_of_key(path, text, keys))
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             _check_values(inner, path, text, (*keys, key))
+    elif isinstance(value, str) and "\0" in value:
+        what = f"{dotted(keys)}: contains a null character (found {short_repr(value)})"
+        raise InputRefused(what, place=place_of_key(path, text, keys))
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
         what = f"{dotted(keys)}: must be between {-(2**63)} and {2**63 - 1} (found {short_repr(value)})"
         step = "write it in quotes" if "options" in keys else ""

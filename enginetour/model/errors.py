@@ -38,6 +38,9 @@ GAMES_LEFT_OUT = 9  # exit code of ``rate --strict``; the list is printed nevert
 PAIRINGS_DIFFER = 10  # exit code of ``pair --check-all``
 
 
+_LONGEST_PLACE = 200  # characters of a place that a message shows
+
+
 class TourError(Exception):
     """An error for the user: where it is, what is wrong, and a hint about what to do."""
 
@@ -51,7 +54,8 @@ class TourError(Exception):
 
     def __str__(self) -> str:
         """Format as ``place: what is wrong. Hint: what to do.``, always on a single line."""
-        line = f"{self.place}: {self.what}" if self.place else self.what
+        place = self.place if len(self.place) <= _LONGEST_PLACE else f"...{self.place[3 - _LONGEST_PLACE :]}"
+        line = f"{place}: {self.what}" if place else self.what
         if self.step:
             line = f"{_sentence(line)} Hint: {_sentence(self.step)}"
         elif ". Hint: " in line:  # from the check of a setting

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import date, time
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
@@ -197,9 +198,11 @@ def _mentions(text: str, found: str) -> bool:
 
 
 def short_repr(value: object) -> str:
-    """Return the Python notation of a value, at most 60 characters, but true, false and lists as in TOML."""
+    """Return the Python notation of a value, at most 60 characters, but true, false, dates and lists as in TOML."""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, date | time):
+        return value.isoformat()
     try:
         found = repr(list(value) if isinstance(value, tuple) else value)
     except ValueError:  # Python does not convert numbers of more than 4,300 digits

@@ -155,7 +155,7 @@ def test_both_orders_of_two_engines_are_added(tmp_path: Path) -> None:
         ({"opening": {"file": 3}}, "opening.file: must be text (found 3)"),
         (
             {"engines": [engine("x", options=["Hash"]), engine("y")]},
-            "engines.0.options: must be a list of [NAME, VALUE]",
+            "engines.1.options: must be a list of [NAME, VALUE]",
         ),
         ({"draw": {"enabled": True, "score": -5}}, "draw.score: must be at least 0"),
         ({"type": 0, "engines": [engine("x", limit={}), engine("y", limit={})]}, "no search limit"),
@@ -190,5 +190,11 @@ def test_a_file_is_not_combined_with_a_command(tmp_path: Path) -> None:
     words = ("init", "x.toml", "--from-config", str(written(tmp_path)))
     assert "cannot be combined with --from-config" in tour(tmp_path, *words, "--tc", "1+0", expect=2).stderr
     assert "cannot be combined with --from-config" in tour(tmp_path, *words, "--from-command", "x", expect=2).stderr
-    (tmp_path / "config.json").write_text("{")
-    assert "is not JSON" in tour(tmp_path, *words, expect=3).stderr
+    for text, what in (
+        ("{", "config.json:1: not valid JSON: Expecting"),
+        ("[" * 100_000, "config.json: not valid JSON: nested too deeply"),
+        (f'{{"a": {"9" * 5000}}}', "config.json: not valid JSON: a number has more than 4300 digits"),
+        ('{"a": "x\\ud800"}', "config.json: a text has half of a character"),
+    ):
+        (tmp_path / "config.json").write_text(text)
+        assert what in tour(tmp_path, *words, expect=3).stderr

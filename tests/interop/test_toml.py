@@ -116,6 +116,7 @@ def test_refusals() -> None:
         ("a = 1\na.b = 2\n", "t.toml:2: not valid TOML: a is written twice, first in line 1"),
         ("[p]\nslots = 9223372036854775808", "t.toml:2: p.slots: must be between -9223372036854775808 and 92"),
         ("[p]\nseeds = [1, -9223372036854775809]", "t.toml:2: p.seeds.2: must be between -9223372036854775808"),
+        ('[a]\nb = ["x", "y\\u0000"]', "t.toml:2: a.b.2: contains a null character (found 'y\\x00')"),
         ("options = { Key = 9223372036854775808 }", "(found 9223372036854775808). Hint: write it in quotes"),
         ("a = " + "[" * 100_000, "nested too deeply"),
         ("#" * 1_000_001, "larger than 1,000,000 bytes"),

@@ -23,6 +23,14 @@ def test_every_hint_is_a_sentence() -> None:
     )
 
 
+def test_a_long_place_does_not_hide_what_is_wrong() -> None:
+    """The end of a long place is shown, because it has the name of the file and the line."""
+    line = str(InputRefused("file not found", place=f"/{'x' * 4000}/a.toml:5"))
+    assert line.startswith("...x")
+    assert line.endswith("x/a.toml:5: file not found")
+    assert len(line) < 250
+
+
 def test_the_nearest_is_offered_as_it_is_written() -> None:
     """The closest name is suggested as it is written, whatever the case of the input."""
     assert closest_match("FRIUT 2.1", ("Toga II", "Fruit 2.1")) == "Fruit 2.1"

@@ -51,6 +51,7 @@ class _Settings(BaseModel):
         ({"speed": 0}, "speed: must be 'measure' or at least 0.05 (found 0)"),
         ({"model": "x"}, "model: must be 'gor' or 'elo' (found 'x')"),
         ({"day": "x"}, "day: must be a valid date or datetime (found 'x')"),
+        ({"moves": date(2020, 1, 2)}, "moves: must be a whole number (found 2020-01-02)"),
         ({"names": []}, "names: must have at least 1 item (found [])"),
         ({"names": ["A", 5]}, "names.2: must be text (found 5)"),
         ({"names": "A"}, "names: must be a list: [\"...\"] (found 'A')"),
