@@ -291,6 +291,8 @@ def _value_error(error: click.BadParameter) -> str:
         value, out_of_range, _ = error.message.partition(" is not in the range ")
         if out_of_range:
             limits = f"between {kind.min} and {kind.max}" if kind.max is not None else f"at least {kind.min}"
+            if kind.min_open:
+                limits = f"above {kind.min}" + ("" if kind.max is None else f" and at most {kind.max}")
             return f"must be {limits} (found {value})"
     if isinstance(kind, click.Choice):
         value, not_one, _ = error.message.partition(" is not one of ")

@@ -97,7 +97,8 @@ def _check_values(value: object, path: Path, text: str, keys: KeyPath = ()) -> N
         what = f"{dotted(keys)}: contains a null character (found {short_repr(value)})"
         raise InputRefused(what, place=place_of_key(path, text, keys))
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        what = f"{dotted(keys)}: must be between {-(2**63)} and {2**63 - 1} (found {short_repr(value)})"
+        limit = f"at most {2**63 - 1}" if value > 0 else f"at least {-(2**63)}"
+        what = f"{dotted(keys)}: must be {limit} (found {short_repr(value)})"
         step = "write it in quotes" if "options" in keys else ""
         raise InputRefused(what, place=place_of_key(path, text, keys), step=step)
 

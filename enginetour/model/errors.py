@@ -56,10 +56,10 @@ class TourError(Exception):
         """Format as ``place: what is wrong. Hint: what to do.``, always on a single line."""
         place = self.place if len(self.place) <= _LONGEST_PLACE else f"...{self.place[3 - _LONGEST_PLACE :]}"
         line = f"{place}: {self.what}" if place else self.what
-        if self.step:
-            line = f"{_sentence(line)} Hint: {_sentence(self.step)}"
-        elif ". Hint: " in line:  # from the check of a setting
+        if ". Hint: " in line:  # from the check of a setting
             line = _sentence(line)
+        elif self.step:
+            line = f"{_sentence(line)} Hint: {_sentence(self.step)}"
         return " ".join(line.split())
 
 

@@ -23,6 +23,20 @@ def test_every_hint_is_a_sentence() -> None:
     )
 
 
+def test_a_message_has_one_hint() -> None:
+    """The hint of the check of a setting is more precise than that of the place of the setting."""
+    line = str(
+        InputRefused("error and los are different goals. Hint: remove one of them", place="--goal", step="use top=3")
+    )
+    assert line == "--goal: error and los are different goals. Hint: remove one of them."
+
+
+def test_a_number_at_an_open_limit(tmp_path: Path) -> None:
+    """The text says that the limit itself is not allowed."""
+    done = tour(tmp_path, "plan", "--entrants", "4", "--hours", "0", "--goal", "top=3", expect=2)
+    assert "--hours: must be above 0 and at most 10000 (found 0.0)" in done.stderr
+
+
 def test_a_long_place_does_not_hide_what_is_wrong() -> None:
     """The end of a long place is shown, because it has the name of the file and the line."""
     line = str(InputRefused("file not found", place=f"/{'x' * 4000}/a.toml:5"))
