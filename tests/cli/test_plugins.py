@@ -118,7 +118,7 @@ def test_a_rating_system_a_notifier_and_a_reader_of_a_package(tmp_path: Path, in
         assert "Elo, fast" in tour(tmp_path, "rate", pgn, "--system", "fast").stdout
         text = path.read_text()
         path.write_text(text.replace('file = "lines', 'fil = "lines'))
-        assert "notify: plugins.lines.file: Field required" in tour(tmp_path, "check", str(path), expect=3).stderr
+        assert "notify: plugins.lines.file is missing" in tour(tmp_path, "check", str(path), expect=3).stderr
         (tmp_path / "book.sans").write_text("e4 e5 Ke3\n")
         path.write_text(text)
         assert "book.sans:1: invalid opening: illegal" in tour(tmp_path, "check", str(path), expect=3).stderr
