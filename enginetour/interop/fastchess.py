@@ -213,6 +213,10 @@ def read_fastchess(path: Path) -> FastchessConfig:
     """Read a config.json. Raise InputRefused if it cannot be read, or if fastchess did not write it."""
     step = "use the file that fastchess writes at its end, usually config.json"
     values = parse_json(read_input(path, _LARGEST_FILE), str(path))
+    try:
+        json.dumps(values, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InputRefused("a text has half of a character of two \\u codes", place=str(path)) from None
     engines = values.get("engines") if isinstance(values, Mapping) else None
     if not isinstance(engines, list) or not all(isinstance(one, Mapping) and one.get("cmd") for one in engines):
         raise InputRefused("is not a config.json of fastchess: engines with cmd not found", place=str(path), step=step)

@@ -85,21 +85,15 @@ def read_input(path: Path, largest: int) -> bytes:
 def parse_json(content: str | bytes, place: str, **options: Any) -> Any:
     """Return the value of the JSON text of a user; `options` are those of `json.loads`. Raise InputRefused."""
     try:
-        value = json.loads(content, **options)
-        text = content if isinstance(content, str) else content.decode("latin-1")
-        if re.search(r"\\u[dD]", text):
-            json.dumps(value, ensure_ascii=False).encode()
+        return json.loads(content, **options)
     except json.JSONDecodeError as fault:
         raise InputRefused(f"not valid JSON: {fault.msg}", place=f"{place}:{fault.lineno}") from None
-    except UnicodeEncodeError:
-        raise InputRefused("a text has half of a character of two \\u codes", place=place) from None
     except UnicodeDecodeError as fault:
         raise InputRefused(f"the text is not UTF-8 (byte {fault.start})", place=place) from None
     except ValueError:  # Python does not convert numbers of more than 4,300 digits
         raise InputRefused("not valid JSON: a number has more than 4300 digits", place=place) from None
     except RecursionError:
         raise InputRefused("not valid JSON: nested too deeply", place=place) from None
-    return value
 
 
 def refuse_bomb(path: Path, packed: int, unpacked: int) -> None:

@@ -86,14 +86,14 @@ def _syntax_error(error: str, path: Path, text: str) -> InputRefused:
 def _check_values(value: object, path: Path, text: str, keys: KeyPath = ()) -> None:
     """Raise InputRefused for very deep nesting, for integers of more than 64 bits (TOML 1.0), and for null characters.
 
-    The operating system does not accept null characters in paths, arguments and environments.
+    The operating system does not accept null characters in paths, arguments and environments, only in content of files.
     """
     if len(keys) > _DEEPEST:
         raise InputRefused("not valid TOML: nested too deeply", place=place_of_key(path, text, keys))
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             _check_values(inner, path, text, (*keys, key))
-    elif isinstance(value, str) and "\0" in value:
+    elif isinstance(value, str) and "\0" in value and "files" not in keys:
         what = f"{dotted(keys)}: contains a null character (found {short_repr(value)})"
         raise InputRefused(what, place=place_of_key(path, text, keys))
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
