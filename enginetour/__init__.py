@@ -3,8 +3,6 @@
 Everything in `__all__` is the Python API and stays stable. It is loaded on its first use.
 """
 
-from typing import TYPE_CHECKING, Any
-
 __version__ = "1.0.0"
 __all__ = [
     "Database",
@@ -27,6 +25,7 @@ __all__ = [
     "sprt",
 ]
 
+TYPE_CHECKING = False  # true for type checkers; the import of `typing` would double the start of each engine's launcher
 if TYPE_CHECKING:
     from enginetour.tournament.api import (
         Database,
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     )
 else:
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module 'enginetour' has no attribute {name!r}")
         from importlib import import_module  # a command that does not use the API starts faster
