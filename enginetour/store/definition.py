@@ -30,6 +30,14 @@ _PLACE = "list options"  # of errors
 _ML_ONLY = ("model", "prior", "advantage", "anchors", "loose", "average", "scale")
 
 
+def _in_order(names: tuple[str, ...], what: str, known: Collection[str]) -> tuple[str, ...]:
+    """Return names in the order of the known ones. Raise ValueError for an unknown name."""
+    for name in names:
+        if name not in known:
+            raise ValueError(f"unknown {what} {name!r}{suggest(name, known)}")
+    return tuple(name for name in known if name in names)
+
+
 class ListDefinition(BaseModel):
     """Filter, rating system and settings of a list; by default, all games of the database by maximum likelihood.
 
@@ -77,18 +85,12 @@ class ListDefinition(BaseModel):
     @field_validator("time_classes")
     @classmethod
     def _known_classes(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        for name in names:
-            if name not in TIME_CLASSES:
-                raise ValueError(f"unknown time class {name!r}{suggest(name, TIME_CLASSES)}")
-        return tuple(name for name in TIME_CLASSES if name in names)
+        return _in_order(names, "time class", TIME_CLASSES)
 
     @field_validator("exclude_termination")
     @classmethod
     def _known_endings(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        for name in names:
-            if name not in ENDINGS:
-                raise ValueError(f"unknown termination {name!r}{suggest(name, tuple(ENDINGS))}")
-        return tuple(name for name in ENDINGS if name in names)
+        return _in_order(names, "termination", tuple(ENDINGS))
 
     @field_validator("variant")
     @classmethod

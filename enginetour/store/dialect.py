@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from sqlalchemy import String, Table, TextClause, bindparam, text
@@ -76,10 +77,7 @@ class Lock(ABC):
 class Backend(Protocol):
     """One database in a SQLite file or on a PostgreSQL server, both before and after it is opened."""
 
-    @property
-    def address(self) -> Address:
-        """The file or server, as messages show it."""
-
+    address: Address  # the file or server, as messages show it
     view: str  # the statement that begins a read-only snapshot
     keeps_connection: bool  # whether one connection is kept for writing, because connections cannot break
 
@@ -110,13 +108,19 @@ class Backend(Protocol):
         """Begin an exclusive write transaction. Raise StoreBusy after a wait of `BUSY_SLICE_MS`."""
 
     def require_in_place(self) -> None:
-        """Raise StorageFailed if the open database was removed from its address, or replaced there."""
+        """Raise StorageFailed if the open database was removed from its address, or replaced there.
+
+        An open connection to a server cannot change to another database.
+        """
+        return
 
     def translated(self, error: BaseException) -> TourError | None:
         """Return the error for the user that describes an error of the driver, or None for internal errors."""
 
     def without_reference_checks(self, connection: Connection) -> AbstractContextManager[None]:
         """Switch off foreign key checks during a bulk write, if the database supports it."""
+        del connection
+        return nullcontext()
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, Values | int]) -> None:
         """Insert rows into a table. `columns` contains values of equal length; a number is the value of all rows.
@@ -125,7 +129,8 @@ class Backend(Protocol):
         """
 
     def reset_counters(self, connection: Connection) -> None:
-        """Set the key counters after rows with explicit keys were inserted."""
+        """Set the key counters after rows with explicit keys were inserted, if the database needs it."""
+        del connection
 
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
         """Yield at most `most` faults of each kind that a full check finds, and broken foreign keys."""
@@ -140,7 +145,8 @@ class Backend(Protocol):
         """Return a text that identifies the database, even if another database has the same address in a container."""
 
     def free_bytes(self) -> float:
-        """Return the free disk space in bytes, or infinity if it is unknown."""
+        """Return the free disk space in bytes, or infinity if it is unknown, as on a server."""
+        return inf
 
     def require_writable(self) -> None:
         """Raise StorageFailed if the database cannot be written. It is called before engines start."""

@@ -19,6 +19,7 @@ from enginetour.ratings.incremental import Lineage, RatedGame, Version, lineage
 from enginetour.ratings.pairs import Counts, Pairs, pairs_of
 from enginetour.ratings.priors import GaussianPrior, LooseAnchor, parse_loose_anchor, parse_prior
 from enginetour.ratings.ratinglist import SHARED, RatingList, Row, bubble_rating_order, incremental_list, rating_list
+from enginetour.store.engines import version_rows
 from enginetour.store.games import TournamentReader, describe_scores, scores_at_odds
 from enginetour.store.ratings import entry_ratings, require_system, system_named, with_event_classes
 from enginetour.store.selection import (
@@ -333,9 +334,8 @@ def _entry_ratings(connection: Connection, names: Mapping[int, str], scale: Scal
 
 
 def _lineage_by_name(connection: Connection, names: Mapping[int, str]) -> Lineage:
-    rows = connection.execute(select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.family).order_by(ENGINES.c.id))
     known: dict[str, Version] = {}
-    for version, plain, family in rows:
-        if version in names:
-            known.setdefault(names[version], Version(names[version], plain, family))
+    for row in version_rows(connection):
+        if name := names.get(row.id):
+            known.setdefault(name, Version(name, row.name, row.family))
     return lineage(known.values())

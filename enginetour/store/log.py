@@ -166,36 +166,31 @@ class _Cache:
     void: Counter[GameKey] | None = None  # the number of void or annulled games
     aborted: Counter[GameKey] = field(default_factory=Counter)  # valid if `void` is not None
 
-    def load_void(self, connection: Connection, tournament: int) -> Counter[GameKey]:
+    def load_void(self, database: Database, tournament: int) -> Counter[GameKey]:
         """Return the number of games that do not count, by key."""
         if self.void is None:
-            self.void = Counter()
-            void = GAMES.c.outcome == Outcome.VOID
+            void, counted, aborted = GAMES.c.outcome == Outcome.VOID, Counter[GameKey](), Counter[GameKey]()
             columns = [GAMES.c[name] for name in ("pair_low", "pair_high", "meeting", "leg", "outcome", "category")]
-            for *key, outcome, category in connection.execute(
-                select(*columns).where(GAMES.c.tournament == tournament, or_(void, STRUCK))
-            ):
-                self._note((key[0], key[1], key[2], key[3]), outcome, category)
+            rows = select(*columns).where(GAMES.c.tournament == tournament, or_(void, STRUCK))
+            for low, high, meeting, leg, outcome, category in database.rows(rows):
+                counted[low, high, meeting, leg] += 1
+                aborted[low, high, meeting, leg] += outcome == Outcome.VOID and category == _ABORTED
+            self.void, self.aborted = counted, aborted
         return self.void
 
-    def add_game(self, key: GameKey, outcome: Outcome, category: str) -> None:
-        """Update the cache after a game was written."""
-        if self.void is not None and outcome is Outcome.VOID:
-            self._note(key, outcome, category)
-
-    def add_result(self, names: tuple[str, str], outcome: Outcome) -> None:
-        """Update the pair counts after an even game with a result was written."""
-        if self.counts is not None:
+    def add(self, game: Game, versions: Mapping[str, Any]) -> None:
+        """Update the values after a game was written. `versions` has the engine versions of both sides."""
+        pairing = game.pairing
+        if game.outcome is Outcome.VOID and self.void is not None:
+            self.void[pairing.key] += 1
+            self.aborted[pairing.key] += game.category == _ABORTED
+        elif game.outcome is not Outcome.VOID and not pairing.handicap and self.counts is not None:
+            names = versions[pairing.white].plain, versions[pairing.black].plain
             before = self.counts.get(names)
-            wins, draws, losses = (a + b for a, b in zip(before or (0, 0, 0), _COUNTED[outcome], strict=True))
+            wins, draws, losses = (a + b for a, b in zip(before or (0, 0, 0), _COUNTED[game.outcome], strict=True))
             self.counts[names] = wins, draws, losses
             if before is None:
                 self.counts = dict(sorted(self.counts.items()))
-
-    def _note(self, key: GameKey, outcome: str, category: str) -> None:
-        assert self.void is not None
-        self.void[key] += 1
-        self.aborted[key] += outcome == Outcome.VOID and category == _ABORTED
 
 
 # Statements are built once, because building one takes longer than running it.
@@ -262,7 +257,7 @@ class TournamentLog(TournamentReader):
             self._cache.versions = {}
         for (game, _), one in zip(games, written, strict=True):
             if one is not None:
-                self._remember(game, one[1])
+                self._cache.add(game, one[1])
         return [None if one is None else one[0] for one in written]
 
     def _write_game(
@@ -296,13 +291,6 @@ class TournamentLog(TournamentReader):
                 connection.execute(update(ENGINES).where(ENGINES.c.id == one.engine).values(own_name=own_name))
                 named.add(one.engine)
         return int(number), versions
-
-    def _remember(self, game: Game, versions: dict[str, Any]) -> None:
-        pairing = game.pairing
-        self._cache.add_game(pairing.key, game.outcome, game.category)
-        if game.outcome is not Outcome.VOID and not pairing.handicap:
-            plain = versions[pairing.white].plain, versions[pairing.black].plain
-            self._cache.add_result(plain, game.outcome)
 
     def _versions_playing(self, connection: Connection, pairing: Pairing) -> dict[str, Any]:
         sides = {"w": pairing.white, "b": pairing.black}
@@ -363,20 +351,14 @@ class TournamentLog(TournamentReader):
         """Count the void games of a key, which is the replay number of the next game. The number is cached."""
         if self._guard.newest is None:
             return super().replays(key)
-        return self._not_counting()[key]
+        return self._cache.load_void(self.database, self.id)[key]
 
     def aborts(self, key: GameKey) -> int:
         """Count the games of a key that an engine aborted with ``*``. The number is cached."""
         if self._guard.newest is None:
             return super().aborts(key)
-        self._not_counting()
+        self._cache.load_void(self.database, self.id)
         return self._cache.aborted[key]
-
-    def _not_counting(self) -> Counter[GameKey]:
-        if self._cache.void is None:
-            with self.database.reading() as connection:
-                return self._cache.load_void(connection, self.id)
-        return self._cache.void
 
     def pair_counts(self) -> _PairCounts:
         """Return wins, draws and losses of White by (white, black). The counts are cached."""
@@ -389,8 +371,8 @@ class TournamentLog(TournamentReader):
     def accept_change(self, specs: Mapping[str, EngineSpec]) -> None:
         """Record new engine versions of entrants, which are valid from the next event on."""
         self._cache = _Cache()
-        with self.database.writing() as connection:
-            position = int(connection.execute(NEXT_POSITION, {"t": self.id}).scalar_one())
+
+        def write(connection: Connection, position: int) -> None:
             for name, spec in specs.items():
                 place = self._require(connection, name)
                 latest = select(ENTRANTS).where(ENTRANTS.c.tournament == self.id, ENTRANTS.c.name == name)
@@ -398,6 +380,8 @@ class TournamentLog(TournamentReader):
                 assert row is not None
                 entrant = codecs.entrant_of(row._asdict())
                 add_entrant(connection, self.id, entrant, spec, since=position, place=place)
+
+        self._guard.run(write)
 
     def _write_event(
         self,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import re
 import socket
@@ -290,9 +289,10 @@ def _connect(address: ServerAddress, *, known: bool, name: str = _APPLICATION, r
     return connection
 
 
-class PostgresDatabase:
+class PostgresDatabase(dialect.Backend):
     """Backend for the first schema of the search path in a database of a server."""
 
+    address: ServerAddress
     keeps_connection = False
     view = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
@@ -360,17 +360,9 @@ class PostgresDatabase:
             connection.rollback()
             raise
 
-    def require_in_place(self) -> None:
-        """Do nothing, because an open connection cannot change to another database."""
-
     def translated(self, error: BaseException) -> TourError | None:
         """Translate an error of the driver by its SQLSTATE."""
         return _translated(error, self.address)
-
-    @contextmanager
-    def without_reference_checks(self, connection: Connection) -> Iterator[None]:  # noqa: ARG002
-        """Keep the checks, because only the owner of the server can switch them off."""
-        yield
 
     def fill(self, connection: Connection, table: str, columns: Mapping[str, Values | int]) -> None:
         """Insert rows with COPY. Raise ValueError for values that a column cannot contain, and for existing keys."""
@@ -438,10 +430,6 @@ class PostgresDatabase:
             ids = raw.execute(_WHICH).fetchone()
             server = raw.execute(_SERVER).fetchone() if ids[0] else self.address.identity
         return hashlib.sha256(repr((server, ids)).encode()).hexdigest()[:16]
-
-    def free_bytes(self) -> float:
-        """Return infinity, because a server does not report its free disk space."""
-        return math.inf
 
     def require_writable(self) -> None:
         """Check the privileges of this user for the tables or for the schema."""

@@ -41,7 +41,7 @@ from enginetour.store.counts import (
     unpack_counts,
 )
 from enginetour.store.dialect import config_rating_scale
-from enginetour.store.engines import engine_names, rated_names
+from enginetour.store.engines import engine_names, rated_names, version_rows
 from enginetour.store.tables import (
     ENGINES,
     ENTRANTS,
@@ -274,8 +274,7 @@ def entry_ratings(connection: Connection, scale: Scale) -> dict[str, float]:
 
 def version_lineage(connection: Connection) -> Lineage:
     """Return the lineage (predecessors) of all engine versions in the database."""
-    rows = select(ENGINES.c.id, ENGINES.c.name, ENGINES.c.family).order_by(ENGINES.c.id)
-    return lineage(Version(str(engine), name, family) for engine, name, family in connection.execute(rows))
+    return lineage(Version(str(row.id), row.name, row.family) for row in version_rows(connection))
 
 
 def with_event_classes(connection: Connection, settings: BaseModel) -> BaseModel:

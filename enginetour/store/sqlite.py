@@ -383,9 +383,10 @@ _OPEN: Counter[Path] = Counter()  # number of connections of this process
 _READING = threading.RLock()  # held while a database is read without locks, and before a connection is opened
 
 
-class SqliteFile:
+class SqliteFile(dialect.Backend):
     """Backend for a SQLite file."""
 
+    address: Path
     view = "BEGIN"
     keeps_connection = True
 
@@ -507,9 +508,6 @@ class SqliteFile:
                 fill(_raw(connection), table, columns)
             except sqlite3.IntegrityError as error:
                 raise ValueError(str(error)) from error
-
-    def reset_counters(self, connection: Connection) -> None:
-        """Do nothing, because SQLite continues from the largest key."""
 
     def integrity(self, connection: Connection, most: int) -> Iterator[str]:
         """Yield the faults of SQLite's full check, then broken references."""

@@ -40,7 +40,7 @@ from enginetour.model.game import (
 from enginetour.reports.games import count_endings
 from enginetour.store.address import Address, ServerAddress, parse_address
 from enginetour.store.database import Database, database_exists, lock_of
-from enginetour.store.dialect import StoreUnreachable
+from enginetour.store.dialect import LockLost, StoreUnreachable
 from enginetour.store.games import lineup
 from enginetour.store.imports import import_games
 from enginetour.store.log import TournamentLog
@@ -331,6 +331,18 @@ def test_accepted_change(log: TournamentLog) -> None:
     assert counts_are_kept(log)
     log.record_event(Replaced("Fruit", Entrant("Fruit")), spec=spec("Fruit", "f4"))
     assert log.specs["Fruit"].fingerprint == "f4"
+
+
+def test_no_engine_changes_without_the_lock(place: Address) -> None:
+    """A run that has lost its lock records no new engine version, as it records no game."""
+    store, log = open_log(place)
+    with store:
+        with lock_of(place, "autumn") as lock:
+            log.require_lock(lock)
+        before = log.specs["Fruit"]
+        with pytest.raises(LockLost):
+            log.accept_change({"Fruit": spec("Fruit", "f2")})
+        assert log.specs["Fruit"] == before
 
 
 def test_own_name_is_learnt(store: Store, log: TournamentLog) -> None:
