@@ -284,13 +284,12 @@ class ConfigDraft:
 
     def anchored(self, base: Path) -> ConfigDraft:
         """Return the draft with absolute paths instead of paths relative to `base`, for a file in another directory."""
-        play = {key: _anchored(key, value, base) for key, value in self.play.items()}
-        entrants = tuple(
-            {key: _anchored(key, value, base) for key, value in entrant.items()} for entrant in self.entrants
-        )
-        defaults = {key: _anchored(key, value, base) for key, value in self.more.get("defaults", {}).items()}
-        more = {**self.more, **({"defaults": defaults} if defaults else {})}
-        return replace(self, play=play, entrants=entrants, more=more)
+
+        def anchored(section: Mapping[str, Any]) -> dict[str, Any]:
+            return {key: _anchored(key, value, base) for key, value in section.items()}
+
+        more = {name: anchored(section) for name, section in self.more.items()}
+        return replace(self, play=anchored(self.play), entrants=tuple(map(anchored, self.entrants)), more=more)
 
     def text(self) -> str:
         """Return the text of the file, one setting per line, so that errors can name its line."""
@@ -309,10 +308,17 @@ def _anchored(key: str, value: Any, base: Path) -> Any:
         return [_path(program, base) if "/" in program else program, *(_there(word, base) for word in more)]
     if key in ("openings", "own_book") and isinstance(value, Mapping):
         return {name: _path(one, base) if name == "file" else one for name, one in value.items()}
-    if key == "tablebases" and isinstance(value, Mapping) and isinstance(value.get("path"), str):
-        folders = value["path"].split(os.pathsep)
-        return {**value, "path": os.pathsep.join(_path(folder, base) for folder in folders if folder)}
-    return _path(value, base) if key == "eco" or (key == "dir" and value != "scratch") else value
+    if key == "tablebases" and isinstance(value, Mapping) and "path" in value:
+        return {**value, "path": _anchored_folders(value["path"], base)}
+    is_path = key in ("eco", "own_book") or (key == "dir" and value != "scratch")
+    return _path(value, base) if is_path and isinstance(value, str) else value
+
+
+def _anchored_folders(folders: Any, base: Path) -> Any:
+    """Return directories in the form in which they are given: a list, or separated as in PATH."""
+    if isinstance(folders, str):
+        return os.pathsep.join(_path(folder, base) for folder in folders.split(os.pathsep) if folder)
+    return [_path(folder, base) for folder in folders] if isinstance(folders, list) else folders
 
 
 def _path(text: str, base: Path) -> str:

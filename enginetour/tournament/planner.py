@@ -28,7 +28,7 @@ from enginetour.formats.planning import (
     play_at,
 )
 from enginetour.formats.simulation import SimulationModel
-from enginetour.interop.toml import ConfigDraft, read_toml
+from enginetour.interop.toml import ConfigDraft
 from enginetour.model.errors import UsageRefused, usage_errors
 from enginetour.model.game import Entrant
 from enginetour.model.timecontrol import TimeControl, expected_seconds
@@ -36,6 +36,7 @@ from enginetour.reports.sheet import Sheet, format_count, format_duration
 from enginetour.reports.sprt import plan_sheet
 from enginetour.store.address import Address, database_of, workspace_of
 from enginetour.store.database import database_exists
+from enginetour.tournament.config.load import read_current
 from enginetour.tournament.config.sections import listed_order
 from enginetour.tournament.config.write import chosen_engines, new_names, placeholders, write_draft
 from enginetour.tournament.plan import FEWEST, prepare, refuse_few
@@ -266,7 +267,8 @@ class Comparison:
 
 
 def _prepared(request: PlanRequest) -> NightPlan:
-    given = [name for name, value in _sources(request) if value]
+    sources = {"--entrants": request.entrants, "--engine": request.engines, "CONFIG": request.config}
+    given = [name for name, value in sources.items() if value]
     if len(given) != 1:
         found = " and ".join(given) or "none"
         step = "for example --entrants 12, --engine stockfish --engine toga2, or a configuration"
@@ -286,10 +288,6 @@ def _prepared(request: PlanRequest) -> NightPlan:
         raise UsageRefused(what, place="--hours", step="use more hours or a shorter time control")
     night = Night(lineup.entrants, world, games, goal, request.seed, lineup.concurrency)
     return NightPlan(request, lineup, night, seconds, measured)
-
-
-def _sources(request: PlanRequest) -> tuple[tuple[str, object], ...]:
-    return ("--entrants", request.entrants), ("--engine", request.engines), ("CONFIG", request.config)
 
 
 @contextmanager
@@ -335,7 +333,7 @@ def _of_config(request: PlanRequest) -> _Lineup:
     assert path is not None
     plan = prepare(path, request.database)
     refuse_few(plan)
-    table, _ = read_toml(path, "a configuration", named=True)
+    table, _, _ = read_current(path)
     slots = request.concurrency or plan.config.play.concurrency
     controls = tuple(tc for side in plan.sides.values() for tc in side.controls)
     play = {**table.get("play", {}), "concurrency": slots}

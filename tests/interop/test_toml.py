@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from enginetour.interop.toml import line_of_key, read_toml, validation_error
+from enginetour.interop.toml import ConfigDraft, line_of_key, read_toml, validation_error
 from enginetour.model.errors import InputRefused
 
 TEXT = '''\
@@ -141,3 +141,31 @@ def test_unreadable(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputRefused, match=words):
             read_toml(tmp_path / name, "an opening book", step="go")
+
+
+def test_all_paths_of_a_configuration_in_another_directory(tmp_path: Path) -> None:
+    """A draft for another directory has absolute paths, in each form in which the configuration may have a path."""
+    (tmp_path / "hook.sh").touch()
+    play = {"eco": "eco.tsv", "openings": {"file": "book.epd", "plies": 8}, "tablebases": {"path": ["six", "five"]}}
+    entrants = ({"own_book": "own.bin"}, {"own_book": {"file": "own.bin"}, "command": ["./engine", "hook.sh"]})
+    more = {
+        "defaults": {"dir": "work", "own_book": "own.bin"},
+        "notify": {"command": ["./hook.sh", "now"], "on": ["stopped"]},
+    }
+    found = ConfigDraft({}, {}, entrants, play, more=more).anchored(tmp_path)
+    at = str(tmp_path)
+    assert found.play == {
+        "eco": f"{at}/eco.tsv",
+        "openings": {"file": f"{at}/book.epd", "plies": 8},
+        "tablebases": {"path": [f"{at}/six", f"{at}/five"]},
+    }
+    assert found.entrants == (
+        {"own_book": f"{at}/own.bin"},
+        {"own_book": {"file": f"{at}/own.bin"}, "command": [f"{at}/engine", f"{at}/hook.sh"]},
+    )
+    assert found.more == {
+        "defaults": {"dir": f"{at}/work", "own_book": f"{at}/own.bin"},
+        "notify": {"command": [f"{at}/hook.sh", "now"], "on": ["stopped"]},
+    }
+    one = ConfigDraft({}, {}, (), {"tablebases": {"path": "six:five"}}).anchored(tmp_path)
+    assert one.play == {"tablebases": {"path": f"{at}/six:{at}/five"}}

@@ -46,6 +46,13 @@ def test_ratings_of_a_list(config: Path) -> None:
     assert load(config.with_name("new.toml")).tournament.order == "list:everything"
 
 
+def test_previous_keys_of_a_configuration(config: Path) -> None:
+    """The best format is written with current keys, also if the configuration has previous ones."""
+    config.write_text(CONFIG.replace('tc = "5+0.05"', 'tc = "5+0.05"\nslots = 2'), "utf-8")
+    write_plan(planned(config, game_seconds=0.5), config.with_name("new.toml"))
+    assert load(config.with_name("new.toml")).play.concurrency == 2
+
+
 def test_durations_of_measured_games(config: Path) -> None:
     """Games of the entrants with the same time control give the duration; otherwise the time control does."""
     made = planned(config)
