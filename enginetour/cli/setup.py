@@ -466,7 +466,7 @@ def _how_to_run(plan: Plan) -> list[str]:
             _refuse_openings(plan, log.edition + 1)
             return [*force, "--new"]
         refuse_openings_to_come(plan, log, grown_settings(plan, log), format_, state)
-        same_engines(as_recorded(plan, log), log, accept_change=False, check_stop=lambda: None)
+        same_engines(as_recorded(plan, log), log, accept_change=False)
     return force
 
 

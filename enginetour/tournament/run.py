@@ -175,15 +175,11 @@ def refuse_openings_to_come(
     book.check(most, min(map(book.dealing.turn, offers)))
 
 
-def same_engines(
-    plan: Plan,
-    log: TournamentLog,
-    *,
-    accept_change: bool,
-    check_stop: Callable[[], None],
-    executor: LocalExecutor | None = None,
-) -> dict[str, Side]:
-    """Return how each entrant plays. A changed engine or option is an error, unless `accept_change` is true."""
+def same_engines(plan: Plan, log: TournamentLog, *, accept_change: bool) -> tuple[dict[str, Side], list[str]]:
+    """Return how each entrant plays, and the entrants whose engines or options have changed.
+
+    A change is an error, unless `accept_change` is true.
+    """
     _refuse_exchanged(plan, log)
     sides: dict[str, Side] = {}
     changed: dict[str, EngineSpec] = {}
@@ -209,13 +205,7 @@ def same_engines(
             changed[name] = side.spec
     if changed and not accept_change:
         raise changed_engines_error(changed, log.title)
-    if changed:
-        tried = {name: sides[name] for name in changed}
-        probes = probe_all(tried, check_stop=check_stop, hidden=plan.results, executor=executor)
-        refuse_unfit(probes, sides)
-        sides |= without_lacking(tried, probes)[0]
-        log.accept_change({name: sides[name].spec for name in changed})
-    return sides
+    return sides, [*changed]
 
 
 def as_recorded(plan: Plan, log: TournamentLog) -> Plan:
@@ -438,22 +428,24 @@ class _Opening:
         grown = grown_settings(plan, log)
         format_, state = audit(log)
         refuse_openings_to_come(plan, log, grown, format_, state)
-        sides = same_engines(
-            plan, log, accept_change=self.accept_change, check_stop=self.check_stop, executor=self.executor
-        )
+        sides, names = same_engines(plan, log, accept_change=self.accept_change)
+        reserves, changed = self._reserves(log), {name: sides[name] for name in names}
+        joining = [entrant for entrant in plan.entrants if entrant.name not in log.specs]
+        waiting = [name for name in reserves.free if name in plan.sides and name not in log.specs]
+        fresh = {name: plan.sides[name] for name in [*(one.name for one in joining), *waiting]}
+        probes = self._probe(changed | fresh)  # all of them before the first write
         plan = self._at_speed(plan, machinespeed.this_machine(plan.wanted_speed, log.config.get("machine")))
         if format_.offers(state):
             self._warn(ignored_changes(plan, log))
-        session = Session(plan, store, log, sides, resumed=True, folded=None, reserves=self._reserves(log))
+        session = Session(plan, store, log, sides, resumed=True, folded=None, reserves=reserves)
+        if changed:
+            session.sides |= without_lacking(changed, {name: probes[name] for name in changed})[0]
+            log.accept_change({name: session.sides[name].spec for name in changed})
         editor = TournamentEditor(log, format_, StoppedTournament(state))
         if grown:
             self._tell_lines(editor.extend(grown, "in the file"))
-        joining = [entrant for entrant in plan.entrants if entrant.name not in log.specs]
-        waiting = [name for name in session.reserves.free if name in plan.sides and name not in log.specs]
-        if joining or waiting:
-            probes = self._probe({name: plan.sides[name] for name in [*(one.name for one in joining), *waiting]})
-            plan = self._without_lacking(plan, probes)
-            session.sides |= {name: plan.sides[name] for name in waiting}
+        plan = self._without_lacking(plan, {name: probes[name] for name in fresh})
+        session.sides |= {name: plan.sides[name] for name in waiting}
         for entrant in joining:
             side = session.sides[entrant.name] = plan.sides[entrant.name]
             try:

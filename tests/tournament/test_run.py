@@ -20,6 +20,7 @@ import pytest
 from enginetour.model.errors import InputRefused, StoreRefused, TourError
 from enginetour.model.task import OwnBook, Side
 from enginetour.store.log import TournamentLog
+from enginetour.store.tournaments import Store
 from enginetour.tournament.events import EventLog, catch_up, event_line
 from enginetour.tournament.plan import Plan, prepare
 from enginetour.tournament.run import grown_settings, same_engines, stored_controls
@@ -154,7 +155,7 @@ def test_a_test_of_before_there_was_a_choice_of_units(tmp_path: Path, now: str) 
 def _resumed(plan: Plan, before: Mapping[str, Side], gone: tuple[str, ...] = ()) -> dict[str, Side]:
     log = _log(config={"sides": stored_controls(before)}, specs={name: side.spec for name, side in before.items()})
     log = cast("TournamentLog", SimpleNamespace(**{**vars(log), "gone": gone}))
-    return same_engines(plan, log, accept_change=False, check_stop=lambda: None)
+    return same_engines(plan, log, accept_change=False)[0]
 
 
 def test_an_engine_that_has_left_may_change(tmp_path: Path) -> None:
@@ -245,3 +246,19 @@ def test_a_tournament_with_the_first_labels_of_the_bundled_book_continues(tmp_pa
     path.write_text(path.read_text().replace("[play]", '[play]\nopenings = { file = "own.epd" }'))
     with pytest.raises(TourError, match="have changed since it started"):
         grown_settings(other := prepare(path, tmp_path / "t.db"), _frozen_log(other, suite=first))
+
+
+HASH = "options = { Hash = 2 }\n"
+
+
+def test_nothing_is_written_before_all_engines_can_play(tmp_path: Path) -> None:
+    """If a new entrant cannot start, the log has neither the increased settings nor the changed engine of the file."""
+    path = config(tmp_path, (), "roundrobin", "cycles = 2", scripted("Ada", "uci") + scripted("Bo", "uci"))
+    tour(tmp_path, "run", str(path), "--max-games", "1", expect=8)
+    text = path.read_text().replace("cycles = 2", "cycles = 3").replace(ada := scripted("Ada", "uci"), f"{ada}{HASH}")
+    path.write_text(text + scripted("Cy", "uci", "--fault", "exit-at-start"))
+    tour(tmp_path, "run", str(path), "--accept-change", expect=4)
+    with Store.open(tmp_path / "results" / "enginetour.db", create=False) as store:
+        log = store.tournament()
+        assert log.extended_settings == {}
+        assert log.specs["Ada"].options == ()
