@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -174,7 +175,7 @@ class Database:
             log = self._store.tournament(tournament, edition)
             named = None if engine is None else entrant_named(log, engine, option="engine")
             lines = log.games(engine=named, termination=termination, incidents=incidents)
-        return [Game._of(dict(line), _pgn_reader(log, line.number)) for line in lines]
+        return [Game._of(dict(line), partial(_read_pgn, log, line.number)) for line in lines]
 
     def standings(self, tournament: str | None = None, *, edition: int | None = None) -> list[dict[str, object]]:
         """Return the rows of the table, as `enginetour standings --json` prints them under ``table``."""
@@ -332,11 +333,8 @@ class Database:
             yield
 
 
-def _pgn_reader(log: TournamentLog, number: int) -> Callable[[], str]:
-    def read() -> str:
-        return game_pgn(log.game(number).game, number, log.title, **common_tags(log))
-
-    return read
+def _read_pgn(log: TournamentLog, number: int) -> str:
+    return game_pgn(log.game(number).game, number, log.title, **common_tags(log))
 
 
 def _address(place: Place | Address | None) -> Address | None:

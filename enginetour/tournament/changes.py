@@ -329,11 +329,10 @@ class RunController:
                 "this run uses one machine", step="use a Dask cluster: enginetour run --executor dask=ADDRESS"
             )
         cluster = cast("DaskExecutor", self.scheduler.executor)
-        for kind, act, words in (
-            ("drain", cluster.drain, "gets no new games"),
-            ("use", cluster.use, "gets games again"),
+        for name, act, words in (
+            (request.drain, cluster.drain, "gets no new games"),
+            (request.use, cluster.use, "gets games again"),
         ):
-            name = request.drain if kind == "drain" else request.use
             if name is None:
                 continue
             if not act(name):

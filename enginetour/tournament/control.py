@@ -231,20 +231,16 @@ def refusal(error: str, exit_code: int) -> dict[str, Any]:
     return {"ok": False, "error": error, "exit": exit_code}
 
 
+@dataclass(frozen=True, slots=True)
 class PendingRequest:
-    """A request of a client: its action `do`, and its arguments."""
+    """A request of a client: an object with the text "do" and its arguments.
 
-    def __init__(self, message: dict[str, Any], answer: Callable[[Mapping[str, Any]], None]) -> None:
-        self.do = str(message.pop("do"))
-        self.arguments = message
-        self._answer = answer
+    `reply` sends the answer, which is `refusal(...)` or {"ok": true, ...}. A second answer is ignored. Any thread may
+    call it.
+    """
 
-    def reply(self, answer: Mapping[str, Any]) -> None:
-        """Send the answer, which is `refusal(...)` or {"ok": true, ...}. A second answer is ignored.
-
-        This can be called in any thread.
-        """
-        self._answer(answer)
+    message: Mapping[str, Any]
+    reply: Callable[[Mapping[str, Any]], None]
 
 
 class _RequestQueue(Protocol):

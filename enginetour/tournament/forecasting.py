@@ -119,15 +119,9 @@ class ForecastRefresher(Watcher):
         start: Callable[[Sequence[str], Mapping[str, str]], Any] = ForecastProcess,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Create a watcher for a run that starts now.
+        """Create a watcher for a run that starts now. `picture` and `publish` receive each forecast.
 
-        Args:
-            picture: receives the forecast.
-            tournament: name and edition.
-            database: the database of the tournament.
-            publish: receives an event with each forecast.
-            start: starts a process, as `ForecastProcess` does.
-            clock: seconds.
+        `tournament` is its name and its edition.
         """
         self._picture, self._tournament, self._publish = picture, tournament, publish
         self._variables = {"ENGINETOUR_DB": database.url if isinstance(database, ServerAddress) else str(database)}

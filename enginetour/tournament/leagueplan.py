@@ -250,20 +250,10 @@ def plan_league(
     seed: int,
     progress: Callable[[float], None],
 ) -> LeagueForecast:
-    """Simulate a league.
+    """Simulate a league. Raise UsageRefused for too few engines, or if no simulation has finished in time.
 
-    Args:
-        league: the league file.
-        seasons: number of seasons of a simulation.
-        most: largest number of simulations; each division gets the same number.
-        processes: number of processes.
-        limit: seconds after which simulations end.
-        world: spread and noise of the strengths of engines.
-        seed: random seed.
-        progress: receives the finished share.
-
-    Raises:
-        UsageRefused: There are too few engines, or no simulation has finished in time.
+    There are at most `most` simulations, the same number for each division, and none ends later than `limit` seconds
+    after the begin. `progress` receives the finished share.
     """
     configs = [_config(league, number) for number in range(len(league.section.divisions))]
     needed = sum(league.section.rules().sizes)

@@ -73,11 +73,8 @@ class RecordedRun:
     ) -> None:
         """Read the progress from the log.
 
-        Args:
-            session: the open session.
-            trouble: receives messages for the user.
-            stops: returns whether a stop was requested.
-            hurries: returns whether the run must end at once.
+        `trouble` receives messages for the user. `stops` returns whether a stop was requested, and `hurries` whether
+        the run must end at once.
         """
         self.session, self._trouble = session, trouble
         self._stops, self._hurries = stops, hurries
@@ -234,10 +231,6 @@ def check_limits(cores: Cores | None, slots: int, force: bool) -> None:  # noqa:
 # The report of a run.
 
 
-class _StopRequested(Exception):
-    """Raised when a signal has requested that the run ends at once."""
-
-
 def has_report(results: Path, log: TournamentReader) -> bool:
     """Return whether the tournament has a report in the directory where a run writes it."""
     return (report_of(results, log.slug) / "index.html").exists()
@@ -288,26 +281,20 @@ def _report_at_end(
 ) -> None:
     """Write the report at the end of a run; a failure is only printed, because the run itself is complete.
 
-    Args:
-        results: directory of the report.
-        log: the tournament.
-        show: function that prints a line.
-        hurried: function that returns whether a signal has requested that the run ends at once.
-        again: the command that resumes the tournament.
-        suspended: entrants whose engines were suspended.
+    If `hurried` returns true, no more pages are written, because the run must end at once.
     """
     from enginetour.reports.review.write import write_report
 
     def check_hurry() -> None:
         if hurried():
-            raise _StopRequested
+            raise Dropped
 
     try:
         check_hurry()
         directory = report_of(results, log.slug)
         start = write_report(log, directory, again=again, suspended=suspended, before_page=check_hurry)
         show(f"report: {start}")
-    except _StopRequested:
+    except Dropped:
         show("no report was written, because the run was stopped at once; enginetour report writes one")
     except (OSError, TourError) as error:
         show(f"no report was written: {storage_failure(error) if isinstance(error, OSError) else error}")

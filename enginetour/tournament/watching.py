@@ -328,7 +328,7 @@ class RequestHandler:
     def put(self, item: PendingRequest, /) -> None:
         """Pass a request to the loop, or answer that it is not valid. Called in the thread of the server."""
         try:
-            request = parsed({**item.arguments, "do": item.do})
+            request = parsed(item.message)
         except UsageRefused as refused:
             item.reply(refusal(str(refused), refused.exit_code))
             return

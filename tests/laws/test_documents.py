@@ -249,7 +249,7 @@ class MachinesOnly:
         machines.look(first, WorkerReport("io", processor="Example CPU", speed=1.0, lacks=("tablebases",)))
         machines.update({first: seen[first]})
         scheduler: Any = SimpleNamespace(executor=machines)
-        asked = parsed({"do": request.do, **request.arguments})
+        asked = parsed(request.message)
         found = RunController(scheduler, lambda *_: None, print, print).carry_out(asked)
         assert found is not None
         request.reply(found)

@@ -41,10 +41,10 @@ Answering = tuple[Path, ControlServer]
 def answer_all(inbox: SimpleQueue[PendingRequest | None]) -> None:
     """Answer all requests with an echo, except for two."""
     while (request := inbox.get()) is not None:
-        if request.do == "refuse":
+        if request.message["do"] == "refuse":
             request.reply(refusal("no such entrant", 2))
-        elif request.do != "ignore":
-            request.reply({"ok": True, "do": request.do, **request.arguments})
+        elif request.message["do"] != "ignore":
+            request.reply({"ok": True, **request.message})
 
 
 @pytest.fixture

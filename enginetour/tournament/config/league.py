@@ -414,9 +414,7 @@ def _place(kind: Kind, number: int) -> tuple[str | int, ...]:
 def load_league(path: Path, registry: Registry) -> League:
     """Read and validate a league file. Raise InputRefused with the file, the line and the allowed values.
 
-    Args:
-        path: the file.
-        registry: the engine files, for the names and ratings of the entrants.
+    The engine files of the `registry` have names and ratings of the entrants.
     """
     table, text, notices = read_current(path)
     if "league" not in table:
