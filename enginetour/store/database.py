@@ -335,11 +335,12 @@ class Prepared:
         if not self._text:
             assert isinstance(self._statement, ClauseElement)
             compiled = self._statement.compile(dialect=_NAMED)
-            self._fixed, self._text = dict(compiled.params), str(compiled)
             assert isinstance(compiled, SQLCompiler)
             kinds = {name: bound.type.dialect_impl(_NAMED) for name, bound in compiled.binds.items()}
             encoders = {name: kind.bind_processor(_NAMED) for name, kind in kinds.items()}
             self._encoders = [(name, encode) for name, encode in encoders.items() if encode is not None]
+            self._fixed = dict(compiled.params)
+            self._text = str(compiled)  # last, because another thread uses the others when it is set
         given = {**self._fixed, **values}
         for name, encode in self._encoders:
             given[name] = encode(given[name])

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import bindparam, func, insert, select
+from sqlalchemy import Dialect, bindparam, func, insert, select
 
 from enginetour.model.errors import StorageFailed, StoreRefused
 from enginetour.store import database as prepared
+from enginetour.store.codecs import Json
 from enginetour.store.database import Database, Prepared
 from enginetour.store.sqlite import check_directory, file_system
 from enginetour.store.tables import EVENTS, TOURNAMENTS
@@ -376,6 +377,23 @@ def test_both_ways_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, lay
             event.write(connection, row)
         with database.reading() as connection:
             assert connection.execute(select(EVENTS.c.at_unix, EVENTS.c.payload)).one() == (3.0, {"why": ""})
+
+
+def test_another_thread_runs_a_statement_that_is_being_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tournaments of a league write in several threads: no thread writes values that are not encoded."""
+    new = Prepared(insert(TOURNAMENTS))
+    with Database.open(tmp_path / "t.db") as database, database.writing() as connection:
+
+        def compiled_late(kind: Json, dialect: Dialect) -> object:
+            monkeypatch.undo()
+            new.write(connection, {**ROW, **STAMP})  # as the other thread does at this moment
+            return kind.bind_processor(dialect)
+
+        monkeypatch.setattr(Json, "bind_processor", compiled_late)
+        new.write(connection, {**ROW, **STAMP, "edition": 2, "slug": "u"})
+        assert connection.execute(select(TOURNAMENTS.c.config)).all() == [({},), ({},)]
 
 
 def test_rolled_back_and_translated(tmp_path: Path) -> None:
