@@ -303,7 +303,7 @@ class ConfigDraft:
 
 
 def _anchored(key: str, value: Any, base: Path) -> Any:
-    if key == "command":
+    if key == "command" and value:
         program, *more = value
         return [_path(program, base) if "/" in program else program, *(_there(word, base) for word in more)]
     if key in ("openings", "own_book") and isinstance(value, Mapping):

@@ -167,5 +167,8 @@ def test_all_paths_of_a_configuration_in_another_directory(tmp_path: Path) -> No
         "defaults": {"dir": f"{at}/work", "own_book": f"{at}/own.bin"},
         "notify": {"command": [f"{at}/hook.sh", "now"], "on": ["stopped"]},
     }
-    one = ConfigDraft({}, {}, (), {"tablebases": {"path": "six:five"}}).anchored(tmp_path)
+    one = ConfigDraft({}, {}, (), {"tablebases": {"path": "six:five"}}, more={"notify": {"command": []}}).anchored(
+        tmp_path
+    )
     assert one.play == {"tablebases": {"path": f"{at}/six:{at}/five"}}
+    assert one.more == {"notify": {"command": []}}
