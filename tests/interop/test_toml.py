@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -148,7 +149,7 @@ def test_all_paths_of_a_configuration_in_another_directory(tmp_path: Path) -> No
     (tmp_path / "hook.sh").touch()
     play = {"eco": "eco.tsv", "openings": {"file": "book.epd", "plies": 8}, "tablebases": {"path": ["six", "five"]}}
     entrants = ({"own_book": "own.bin"}, {"own_book": {"file": "own.bin"}, "command": ["./engine", "hook.sh"]})
-    more = {
+    more: dict[str, dict[str, Any]] = {
         "defaults": {"dir": "work", "own_book": "own.bin"},
         "notify": {"command": ["./hook.sh", "now"], "on": ["stopped"]},
     }
