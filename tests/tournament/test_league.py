@@ -765,7 +765,7 @@ def test_a_pause_in_the_last_game_of_a_division_lasts(tmp_path: Path) -> None:
     try:
         until(lambda: [one.stage.label for one in run._running if one.run.state == "paused"] == ["First"])
         assert games == {"Mini S1 Premier": 3}
-        assert "Mini S1 First · paused" in tour(tmp_path, "status").stdout
+        until(lambda: "Mini S1 First · paused" in tour(tmp_path, "status").stdout)  # when its socket is there
         tour(tmp_path, "unpause")
         playing.join()
     finally:
