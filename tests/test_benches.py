@@ -81,6 +81,7 @@ def test_a_server_with_requests_is_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.night
+@pytest.mark.timeout(400)  # the first forecast of a run comes after 200 s
 def test_the_forecasts_of_a_run_are_measured(tmp_path: Path) -> None:
     """Games are counted while a run computes its first forecast, and before and after it."""
     lines = said(tmp_path, "refresh --slots 1 --forecasts 1")
