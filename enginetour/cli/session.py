@@ -58,8 +58,11 @@ def machines_of(
 ) -> Iterator[DaskExecutor | None]:
     """Connect to the Dask cluster `executor` (``dask=ADDRESS``), inspect its machines, and yield an executor for it.
 
-    Yield None if `executor` is None. `check_stop` raises an exception if the run must stop. Raise UsageRefused if Dask
-    is not installed or there is no cluster at the address, and InputRefused if no machine can play.
+    Yield None if `executor` is None. `check_stop` raises an exception if the run must stop.
+
+    Raises:
+        UsageRefused: Dask is not installed, or no cluster answers at the address.
+        InputRefused: No machine can play.
     """
     if executor is None:
         yield None

@@ -346,10 +346,8 @@ def _check_league(config: Path, db: Address | None, *, notify: bool) -> int:
         about = {"tournament": name, "engines": len(plan.entrants)}
         rows.append(about | {column.key: estimate[column.key] for column in _LEAGUE[2:]})
         warnings |= dict.fromkeys(estimate["warnings"])
-        label, playing = (
-            name.removeprefix(stage_name(league.name, ahead.number, "")),
-            {one.name for one in plan.entrants},
-        )
+        label = name.removeprefix(stage_name(league.name, ahead.number, ""))
+        playing = {one.name for one in plan.entrants}
         for row in probes_sheet(probed[-1]).rows:
             if row["name"] in playing:
                 engines.append({"division": label, **row})

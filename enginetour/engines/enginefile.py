@@ -246,7 +246,7 @@ def stored_entrant(row: Mapping[str, object]) -> Entrant:
         raise ValueError(plain_error(error, table="a JSON object")) from None
 
 
-def parse_json(text: object) -> Any:
+def stored_json(text: object) -> Any:
     """Return the value of a JSON text from a database. Raise ValueError if it is not valid or is nested too deeply."""
     if not isinstance(text, str):
         raise ValueError(f"it is not text (found {reprlib.repr(text)})")
@@ -260,7 +260,7 @@ def parse_json(text: object) -> Any:
 def stored_spec(text: object) -> EngineSpec:
     """Return the engine from the JSON of a database. Raise ValueError with a line about the first error in it."""
     try:
-        return EngineSpec(**dict(_spec_model().model_validate(parse_json(text))))
+        return EngineSpec(**dict(_spec_model().model_validate(stored_json(text))))
     except ValidationError as error:
         raise ValueError(plain_error(error, table="a JSON object")) from None
 

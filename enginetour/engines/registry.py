@@ -15,7 +15,7 @@ from typing import Any
 
 from enginetour.engines.enginefile import LONGEST_NAME, EngineEntry, override, read_entry, version_in_name
 from enginetour.engines.sandbox import explain_not_runnable
-from enginetour.interop.files import bundled_directory, read_whole, split_flag
+from enginetour.interop.files import bundled_directory, parse_json, read_whole, split_flag
 from enginetour.model.errors import EngineRefused, InputRefused, did_you_mean
 from enginetour.model.task import EngineSpec, OptionValue, Quirks
 
@@ -46,17 +46,14 @@ def read_engines(path: Path) -> tuple[tuple[ImportedEngine, ...], tuple[str, ...
     Raises InputRefused if the file is not such a list.
     """
     try:
-        table = json.loads(read_whole(path, _LARGEST_FILE).decode("utf-8-sig"))
+        content = read_whole(path, _LARGEST_FILE)
     except FileNotFoundError:
         raise InputRefused(
             "file not found", place=str(path), step="give the path of the file engines.json of Cute Chess"
         ) from None
-    except (ValueError, RecursionError) as error:
-        what = getattr(error, "msg", "nested too deeply")
-        line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise InputRefused(f"is not valid JSON: {what}", place=f"{path}{line}") from None
     except OSError as error:
         raise InputRefused(f"cannot be read: {error.strerror or error}", place=str(path)) from None
+    table = parse_json(content, str(path))
     if not isinstance(table, list) or len(table) > _MOST_ENGINES:
         raise InputRefused("is not an engine list of Cute Chess", place=str(path))
     found: list[ImportedEngine] = []

@@ -144,16 +144,13 @@ def os_reason(error: OSError) -> str:
 def storage_failure(error: OSError, path: object = "", doing: str = "", step: str = "") -> StorageFailed:
     """Return the error for the user about a file that cannot be written.
 
-    Args:
-        error: the error of the operating system.
-        path: the file; by default the file that the error names.
-        doing: what failed, such as ``cannot be locked``, and `step` what to do, unless the disk is full or read-only.
-        step: see `doing`.
+    If the disk is full or read-only, the error says only that and what to do. For other reasons, `doing` says what
+    failed, such as ``cannot be locked``, and `step` what to do. The file is `path`, by default that of `error`.
     """
-    place = str(path or error.filename or "")
-    if (error.errno or 0) in _DISK:
-        return StorageFailed(os_reason(error), place=place, step=_DISK[error.errno or 0][1])
-    return StorageFailed(f"{doing}: {os_reason(error)}" if doing else os_reason(error), place=place, step=step)
+    place, why = str(path or error.filename or ""), os_reason(error)
+    if known := _DISK.get(error.errno or 0):
+        return StorageFailed(why, place=place, step=known[1])
+    return StorageFailed(f"{doing}: {why}" if doing else why, place=place, step=step)
 
 
 class EngineFault(Exception):

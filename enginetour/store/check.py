@@ -33,7 +33,7 @@ from sqlalchemy import (
     update,
 )
 
-from enginetour.engines.enginefile import LOST_COMMAND, parse_json, salvaged_spec
+from enginetour.engines.enginefile import LOST_COMMAND, salvaged_spec, stored_json
 from enginetour.model.errors import StoreRefused, TourError
 from enginetour.model.game import format_fixed
 from enginetour.model.task import EngineSpec
@@ -405,7 +405,7 @@ def _payload(row: Any, entrant: Mapping[str, Any]) -> dict[str, Any]:
 
 def _json_or_none(text: object) -> Any:
     try:
-        return parse_json(text)
+        return stored_json(text)
     except ValueError:
         return None
 

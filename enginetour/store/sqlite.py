@@ -68,10 +68,9 @@ def translated(error: BaseException, path: Path) -> TourError | None:
     if code is None:
         return None
     kind = code & 0xFF  # the low byte is the primary code (SQLite result codes, section 2)
-    number = _disk_error(path.parent)
-    if kind == sqlite3.SQLITE_FULL or (kind in _STORAGE and number):
-        return storage_failure(OSError(number or errno.ENOSPC, ""), path)
     if kind in _STORAGE:
+        if number := errno.ENOSPC if kind == sqlite3.SQLITE_FULL else _disk_error(path.parent):
+            return storage_failure(OSError(number, ""), path)
         step = "check the disk and the permissions of its directory"
         return StorageFailed(f"cannot be read or written ({error})", place=str(path), step=step)
     if kind in _BUSY:

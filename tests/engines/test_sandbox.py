@@ -1085,7 +1085,8 @@ def test_a_slot_leaves_its_folder_only_with_nothing_in_it(tmp_path: Path, monkey
 def test_a_run_wipes_what_was_left_when_all_were_killed(tmp_path: Path) -> None:
     """If scheduler, slots and engines are killed at once, the same command removes their directories later."""
     (tmp_path / "results").mkdir()
-    words = ["run", str(quick(tmp_path)), "--concurrency", "2"]
+    path = quick(tmp_path, system="roundrobin", settings="cycles = 10")  # it has not ended when all are killed
+    words = ["run", str(path), "--concurrency", "2"]
     first = Forked(tmp_path, words, tmp_path / "first")
     first.first_game()
     send(everybody(tmp_path), signal.SIGSTOP)  # a slot whose scheduler ends would clean up
