@@ -6,12 +6,10 @@ Characters that cannot be stored are replaced in text from engines. Nested value
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from enum import StrEnum
-from functools import lru_cache, partial
-from itertools import repeat
+from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,7 +17,8 @@ from pydantic_core import from_json
 from sqlalchemy import BigInteger, ColumnElement, Dialect, Integer, String, TypeDecorator, type_coerce
 from sqlalchemy.types import TypeEngine
 
-from enginetour.model.game import Entrant, Game, Incident, MoveMade, Note, Opening, Pairing, SideRecord
+from enginetour.model.game import Entrant, Game, Incident, Note, Opening, Pairing, SideRecord
+from enginetour.model.moves import unpacked
 from enginetour.model.task import EngineSpec
 
 if TYPE_CHECKING:
@@ -29,14 +28,10 @@ if TYPE_CHECKING:
 WHOLE = Integer().with_variant(BigInteger(), "postgresql")
 WORDS = String().with_variant(String(collation="C"), "postgresql")
 
-_LARGEST_MOVES = 64 << 20  # unpacked bytes: 1200 plies with a line of 50 KB each; protects against malicious files
 Values: TypeAlias = "list[Any] | NDArray[Any]"  # values of a column, in the order of the rows
 LARGEST_NUMBER = (1 << 63) - 1  # largest integer of a column (SQLite file format 2.1)
 _SHARED = 4096  # values of a column that are kept
 _ENCODER = json.JSONEncoder(separators=(",", ":"))  # made once, because `json.dumps` makes one for every call
-_MOVE = {name: MoveMade._field_defaults.get(name, MISSING) for name in MoveMade._fields}
-_move_of = partial(tuple.__new__, MoveMade)  # takes a third of the time of `_make`, which checks the length
-_ALWAYS = tuple(name for name, default in _MOVE.items() if default is MISSING)
 
 
 def compact_json(value: object) -> str:
@@ -142,43 +137,6 @@ def stored(column: ColumnElement[Any]) -> ColumnElement[Any]:
     return type_coerce(column, stored_type(column.type)).label(getattr(column, "name", None))
 
 
-def moves_blob(moves: Sequence[MoveMade]) -> bytes:
-    """Compress moves. They are stored column by column, which takes one eighth less space than row by row.
-
-    Compression level 1 takes a fifth of the time of the default level.
-    """
-    columns: dict[str, tuple[Any, ...]] = dict.fromkeys(_ALWAYS, ())
-    for (name, default), column in zip(_MOVE.items(), zip(*moves, strict=True), strict=False):
-        if default is MISSING or column.count(default) < len(column):
-            columns[name] = column
-    return zlib.compress(compact_json(columns).encode(), 1)
-
-
-def moves_of(blob: bytes) -> tuple[MoveMade, ...]:
-    """Decode moves from `moves_blob`. Raise ValueError for an invalid blob."""
-    unpacker = zlib.decompressobj()
-    try:
-        text = unpacker.decompress(blob, _LARGEST_MOVES)
-    except zlib.error as error:
-        raise ValueError(f"moves cannot be unpacked: {error}") from error
-    if unpacker.unconsumed_tail:
-        raise ValueError(f"moves have more than {_LARGEST_MOVES >> 20} MiB")
-    found = from_json(text, cache_strings="none")  # takes half the time of `json.loads`
-    if isinstance(found, list):  # row by row, as schemas before 6 stored them
-        return tuple(MoveMade(*row) for row in found)
-    lengths = {len(column) for column in found.values()}
-    wrong = found.keys() - _MOVE.keys() | set(_ALWAYS) - found.keys()
-    if wrong:
-        raise ValueError(f"moves have unknown or missing columns: {', '.join(sorted(wrong))}")
-    if len(lengths) > 1:
-        raise ValueError("the columns of the moves have different lengths")
-    if "lines" in found:
-        found["lines"] = map(tuple, found["lines"])
-    # Columns are passed by position, which takes half the time of passing names for each move.
-    columns = (found.get(name, repeat(default)) for name, default in _MOVE.items())
-    return tuple(map(_move_of, zip(*columns, strict=False)))
-
-
 def _set_fields(record: Any) -> dict[str, Any]:
     """Return the fields of a dataclass that differ from their defaults, by name."""
     values = ((field, getattr(record, field.name)) for field in fields(record))
@@ -255,7 +213,7 @@ def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
     return Game(
         **{name: getattr(row, name) for name in _GAME},
         pairing=pairing_of(row),
-        moves=moves_of(blob),
+        moves=unpacked(blob),
         white=row.white_side,
         black=row.black_side,
         incidents=tuple(incidents),

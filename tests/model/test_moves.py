@@ -1,11 +1,11 @@
-"""Tests of the column types."""
+"""Tests of the stored form of moves."""
 
 from __future__ import annotations
 
 import zlib
 
 from enginetour.model.game import MoveMade
-from enginetour.store.codecs import moves_blob, moves_of
+from enginetour.model.moves import packed, unpacked
 
 MOVES = (MoveMade("e2e4", "e4", book=True), MoveMade("c7c5", "c5", 120, 59_980, -15, 14, 99, "g1f3"))
 
@@ -13,11 +13,11 @@ MOVES = (MoveMade("e2e4", "e4", book=True), MoveMade("c7c5", "c5", 120, 59_980, 
 def test_moves_by_rows_are_still_read() -> None:
     """Moves that older versions stored row by row can be read."""
     rows = '[["e2e4","e4",0,null,null,null,null,"",true],["c7c5","c5",120,59980,-15,14,99,"g1f3",false]]'
-    assert moves_of(zlib.compress(rows.encode())) == MOVES
+    assert unpacked(zlib.compress(rows.encode())) == MOVES
 
 
 def test_moves_come_back_as_they_were() -> None:
     """None, zero, the empty string and a game without moves are read as they were written."""
     told = MoveMade("g1f3", "Nf3", 30, None, 0, 9, 0, "", False, 14, 900_000, None, 0, 26, ("info string ½", "x"))
     for moves in ((), MOVES, (*MOVES, told), (told,)):
-        assert moves_of(moves_blob(moves)) == moves
+        assert unpacked(packed(moves)) == moves
