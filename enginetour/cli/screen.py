@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -91,11 +91,11 @@ class Lines(Watcher):
             else:
                 click.echo(self._started(slot, names))
 
-    def _print_begun(self, flying: Collection[tuple[str, str]]) -> None:
-        """Print the starts of games that waited for the result of an earlier game on the same slot.
-
-        `flying`: the two entrants of each game that is in progress according to the scheduler.
-        """
+    def _print_begun(self, scheduler: Scheduler) -> None:
+        """Print the starts of games that waited for the result of an earlier game on the same slot."""
+        if not self._begun:
+            return
+        flying = {(pairing.white, pairing.black) for pairing in scheduler.playing()}
         with self._lock:
             begun, self._begun = self._begun, []
             lines = list[str]()
@@ -146,7 +146,7 @@ class Lines(Watcher):
         """Print a progress line if it is due, also while all games wait."""
         self.picture.take(scheduler)
         self._planned = self._numbers()
-        self._print_begun({(pairing.white, pairing.black) for pairing, _ in scheduler.flying.values()})
+        self._print_begun(scheduler)
         if self.due <= 0 and self._clock() >= self._quiet_until:
             self._quiet_until = self._clock() + _PROGRESS_S
             self.due = max(_PROGRESS_GAMES, self.picture.done // 100)

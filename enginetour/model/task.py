@@ -12,7 +12,8 @@ from math import log2
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
-from enginetour.model.game import Game, Incident, MoveMade, Opening, Pairing, SideRecord
+from enginetour.model.game import Game, Incident, Opening, Pairing, SideRecord
+from enginetour.model.moves import PackedMoves, packed
 from enginetour.model.timecontrol import DOUBLING, Stage, TimeControl, odds_divisor
 
 OptionValue = str | int | float | bool
@@ -355,14 +356,14 @@ def _by_place(item: Any) -> tuple[type, _Values]:
     return type(item), _VALUES[type(item)](item)
 
 
-def _by_columns(game: Game) -> tuple[Callable[..., Game], tuple[_Values, _Values, _Values]]:
-    """Pickle the moves of a game by columns, in half the time of pickling move by move (measured)."""
+def _by_columns(game: Game) -> tuple[Callable[..., Game], tuple[_Values, _Values, bytes, _Values]]:
+    """Pickle the moves of a game packed and by columns, in half the time of pickling move by move (measured)."""
     values, columns = _VALUES[Game](game), tuple(zip(*game.moves, strict=True))
-    return _of_columns, (values[:_MOVES], columns, values[_MOVES + 1 :])
+    return _of_columns, (values[:_MOVES], columns, packed(game.moves), values[_MOVES + 1 :])
 
 
-def _of_columns(before: _Values, columns: _Values, after: _Values) -> Game:
-    return Game(*(*before, tuple(map(MoveMade._make, zip(*columns, strict=True))), *after))
+def _of_columns(before: _Values, columns: _Values, packed: bytes, after: _Values) -> Game:
+    return Game(*(*before, PackedMoves.of_columns(columns, packed), *after))
 
 
 # Classes that are pickled for every game.

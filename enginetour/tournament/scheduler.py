@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from operator import is_
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
@@ -84,27 +84,26 @@ class Allotment:
             if slot not in self._playing:
                 self._release(slot)
 
-    def ordered(self, offers: Iterable[Pairing]) -> Iterator[Pairing]:
+    def ordered(self, *offers: Sequence[Pairing]) -> Iterator[Pairing]:
         """Yield the offers that may start, in order. With several slots, encounters that have begun come first.
 
         Games of encounters with a game in progress are omitted, because they wait for its slot. This is a generator,
         because the caller usually needs one game of thousands.
         """
-        offers = tuple(offers)
         if self._slots == 1:
-            yield from offers
+            yield from chain(*offers)
             return
         begun = {name for slot in self._free & self._last.keys() for name in _either_way(self._last[slot])}
         engaged = self._engaged_either_way
         if begun:
             names = {name for encounter in begun for name in encounter[:2]}  # few names reject most offers at low cost
             meetings = {encounter[2] for encounter in begun}
-            for one in offers:
+            for one in chain(*offers):
                 if one.meeting in meetings and one.white in names and one.black in names:
                     encounter = (one.white, one.black, one.meeting)
                     if encounter in begun and encounter not in engaged:
                         yield one
-        for one in offers:
+        for one in chain(*offers):
             encounter = (one.white, one.black, one.meeting)
             if encounter not in engaged and encounter not in begun:
                 yield one
@@ -206,7 +205,7 @@ class Offers:
     def wanted(self, state: Any) -> Iterator[Pairing]:
         """Yield games in the order in which they start. With several slots, include games that are certain to come."""
         now, ahead = self._of(state)
-        return self._allotment.ordered(self._setbacks.ordered(now) + self._setbacks.ordered(ahead))
+        return self._allotment.ordered(self._setbacks.ordered(now), self._setbacks.ordered(ahead))
 
     def are_sure_of(self, pairing: Pairing, state: Any) -> bool:
         """Return whether a pairing is offered in this state, or is certain to come."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,13 +85,13 @@ class Setbacks:
         """Start no games for a number of seconds."""
         self._not_before = self._clock() + seconds
 
-    def ordered(self, offers: Iterable[Pairing]) -> list[Pairing]:
+    def ordered(self, offers: Sequence[Pairing]) -> Sequence[Pairing]:
         """Return the offers in their order, but games in which the machine failed often come last.
 
         One or two failures do not change the order, because tests and rounds wait for the earlier games.
         """
         if not self._failed:
-            return list(offers)
+            return offers
         return sorted(offers, key=lambda pairing: max(0, self._failed[pairing.key] - _HOST_FAILURES + 1))
 
     def is_playable(self, pairing: Pairing) -> bool:

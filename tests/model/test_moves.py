@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import zlib
 
-from enginetour.model.game import MoveMade
-from enginetour.model.moves import packed, unpacked
+from enginetour.model.game import Game, MoveMade, Outcome, Pairing, Termination
+from enginetour.model.moves import PackedMoves, packed, unpacked
+from enginetour.referee.link import Frames, frame
 
 MOVES = (MoveMade("e2e4", "e4", book=True), MoveMade("c7c5", "c5", 120, 59_980, -15, 14, 99, "g1f3"))
 
@@ -21,3 +22,13 @@ def test_moves_come_back_as_they_were() -> None:
     told = MoveMade("g1f3", "Nf3", 30, None, 0, 9, 0, "", False, 14, 900_000, None, 0, 26, ("info string ½", "x"))
     for moves in ((), MOVES, (*MOVES, told), (told,)):
         assert unpacked(packed(moves)) == moves
+
+
+def test_a_slot_packs_the_moves() -> None:
+    """A game from a slot has the same moves, and their stored form is that of the slot."""
+    for moves in ((), MOVES):
+        game = Game(Pairing("A", "B"), Outcome.DRAW, Termination.AGREEMENT, moves=moves)
+        (came,) = Frames().feed(frame(game))
+        assert came == game
+        assert isinstance(came.moves, PackedMoves)
+        assert came.moves.packed == packed(moves)
