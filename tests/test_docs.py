@@ -25,6 +25,7 @@ from enginetour.store.backup import upgrade_database
 from enginetour.store.tables import METADATA
 from tests.support.databases import older
 from tests.support.engines import loaded
+from tests.support.tournaments import stand_in, tour
 
 DOCS = Path(__file__).parents[1] / "docs"
 ANSWERS = {  # columns and first row of each query for the recorded league
@@ -79,27 +80,36 @@ def test_links_lead_to_files(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def _failure(command: str) -> str:
-    """Return what a command prints if it fails; commands that play no game run in this process, which is faster."""
+def _failure(command: str, *, shell: bool = True) -> str:
+    """Return what a command prints if it fails. Without `shell`, commands that play run in this process, too."""
     words = shlex.split(command)
     if words[0] == "enginetour" and words[1] not in ("run", "match", "check", "--version"):
         done = CliRunner().invoke(cli, words[1:])
         return "" if done.exit_code == 0 else f"{done.exception!r} {done.output}"
+    if words[0] == "enginetour" and not shell:
+        played = tour(Path.cwd(), *words[1:], expect=None)
+        return "" if played.returncode == 0 else played.stdout + played.stderr
     ran = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return "" if ran.returncode == 0 else ran.stdout + ran.stderr
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```console" in page.read_text("utf-8")], ids=_name)
 def test_console_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the commands of a page in an empty directory, with the configurations that the page shows."""
+    """Run the commands of a page in an empty directory, with the configurations that the page shows.
+
+    Those of the README run in a shell with the bundled engines, the others with engines that play in milliseconds.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    shell = page.name == "README.md"
+    for level in () if shell else range(1, 9):
+        stand_in(tmp_path, f"wren{level}")
     for language, title, text in BLOCK.findall(page.read_text("utf-8")):
         if language == "toml" and title:
             (tmp_path / title).write_text(text, "utf-8")
         for line in text.splitlines() if language == "console" else ():
             if line.startswith("$ "):
-                assert not (failed := _failure(line[2:])), f"{line}\n{failed}"
+                assert not (failed := _failure(line[2:], shell=shell)), f"{line}\n{failed}"
 
 
 def test_the_command_that_checks_a_wheel_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
