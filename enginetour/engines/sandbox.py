@@ -119,17 +119,18 @@ def make_scratch(tag: str = "") -> Path:
 
 def _tagged(folder: Path, tag: str) -> Path:
     if tag:
-        # fails on a disk without links or with a very long tag; then nothing removes the directory after a crash
-        with contextlib.suppress(OSError):
-            os.symlink(tag, folder / TAG_LINK)  # noqa: PTH211 - a tag, not a path
+        retag(folder, tag)
     return folder
 
 
 def retag(folder: Path, tag: str) -> None:
-    """Replace the tag of a scratch directory by `tag`."""
+    """Set or replace the tag of a scratch directory in one step, so that a kill leaves no directory without a tag."""
+    new = folder / f"{TAG_LINK}-new"
+    # fails on a disk without links or with a very long tag; then nothing removes the directory after a crash
     with contextlib.suppress(OSError):
-        (folder / TAG_LINK).unlink(missing_ok=True)
-    _tagged(folder, tag)
+        new.unlink(missing_ok=True)  # a kill may have left it
+        os.symlink(tag, new)  # noqa: PTH211 - a tag, not a path
+        new.replace(folder / TAG_LINK)
 
 
 def make_kept_scratch(name: str) -> Path:

@@ -1070,6 +1070,22 @@ def test_a_folder_that_cannot_tell_its_tag_is_one_all_the_same(tmp_path: Path, m
     assert make_scratch("x" * 5_000).is_dir()
 
 
+def test_a_new_tag_replaces_the_old_one_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory always has a tag while its tag is replaced."""
+    monkeypatch.setenv(SCRATCH_ROOT, str(tmp_path))
+    folder, link, seen = make_scratch("db:one"), os.symlink, list[str]()
+
+    def watched(tag: str, path: Path) -> None:
+        seen.append(os.readlink(folder / TAG_LINK))
+        link(tag, path)
+
+    monkeypatch.setattr(os, "symlink", watched)
+    sandbox.retag(folder, "db:two")
+    assert seen == ["db:one"]
+    assert os.readlink(folder / TAG_LINK) == "db:two"
+    assert os.listdir(folder) == [TAG_LINK]
+
+
 def test_a_slot_leaves_its_folder_only_with_nothing_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A slot's directory with something in it keeps its tag, so that the next run finds it."""
     monkeypatch.setenv(SCRATCH_ROOT, str(tmp_path))
