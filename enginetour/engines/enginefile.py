@@ -146,6 +146,14 @@ class _EngineFile(_Section):
     )
     _options = field_validator("options", check_fields=False)(refuse_equal_options)
 
+    @field_validator("env", check_fields=False)
+    @classmethod
+    def _names(cls, variables: Mapping[str, str]) -> Mapping[str, str]:
+        for name in variables:
+            if "=" in name:  # no process can be started with it
+                raise ValueError(f"a name of a variable must not contain '=' (found {name!r})")
+        return variables
+
     @field_validator("command", mode="before", check_fields=False)
     @classmethod
     def _one_word(cls, value: object) -> object:

@@ -161,14 +161,19 @@ def _elements(content: bytes, place: str) -> list[_Element]:
     try:
         parser.Parse(content, True)  # noqa: FBT003  # expat's parameter: this is the last piece
     except expat.ExpatError as error:
-        refuse_line(
-            place, error.lineno, "an XML file of OpenGotha", expat.errors.messages.get(error.code, "another format")
-        )
+        refuse_line(place, error.lineno, "an XML file of OpenGotha", _what(error.code, cut=bool(found)))
     except (ValueError, LookupError) as error:  # unknown encoding
         refuse_line(place, 1, "an XML file of OpenGotha", str(error))
     if not found or found[0].tag != "Tournament":
         refuse_line(place, 1, "the element Tournament of OpenGotha", found[0].tag if found else "none")
     return found
+
+
+def _what(code: int, *, cut: bool) -> str:
+    """Describe an error of expat, which also calls the end of a file a missing element."""
+    if code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]:
+        return "the end of the file inside an element" if cut else "an empty file"
+    return str(expat.errors.messages.get(code, "another format"))
 
 
 class _Reader:
