@@ -237,7 +237,7 @@ def test_moves_are_told_apart_on_both_ways(compiled: bool, monkeypatch: pytest.M
 
     monkeypatch.setattr(ProcessorShortage, "add", add)
     wren = str(bundled_directory("engines") / "wren.py")
-    white, black = (EngineSpec(name, (sys.executable, wren, "3"), "uci") for name in ("Ada", "Bea"))
+    white, black = (EngineSpec(name, (sys.executable, wren, "8"), "uci") for name in ("Ada", "Bea"))
     played = game(white, black, white_tc="movetime=0.02", black_tc="movetime=0.02", margin=10_000, max_moves=20)
     moves = played.white.moves + played.black.moves
     assert played.termination is Termination.ADJUDICATION_LENGTH
