@@ -170,10 +170,11 @@ def _elements(content: bytes, place: str) -> list[_Element]:
 
 
 def _what(code: int, *, cut: bool) -> str:
-    """Describe an error of expat, which also calls the end of a file a missing element."""
-    if code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]:
+    """Describe an error of expat, which calls the end of a file a missing element or an unclosed token."""
+    told = expat.errors.messages.get(code, "another format")
+    if told in (expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN):
         return "the end of the file inside an element" if cut else "an empty file"
-    return str(expat.errors.messages.get(code, "another format"))
+    return told
 
 
 class _Reader:

@@ -212,6 +212,7 @@ def test_no_entity_is_expanded(tmp_path: Path) -> None:
     [
         ("</Tournament>", "", "expected an XML file of OpenGotha (found the end of the file inside an element)"),
         (EVENING, "", "expected an XML file of OpenGotha (found an empty file)"),
+        (EVENING[-9:], "", "expected an XML file of OpenGotha (found the end of the file inside an element)"),
         ("<Tournament ", "<Turnier ", "an XML file of OpenGotha (found mismatched tag"),
         ('encoding="UTF-8"', 'encoding="klingon"', "an XML file of OpenGotha (found unknown encoding"),
         ('rank="3D"', 'rank="3D" rank="3D"', "found duplicate attribute"),
