@@ -64,6 +64,14 @@ def refuse_equal_options(options: Mapping[str, OptionValue]) -> Mapping[str, Opt
     return options
 
 
+def refuse_unusable_variables(variables: Mapping[str, str]) -> Mapping[str, str]:
+    """Return environment variables. Raise ValueError for a name with which no process can be started."""
+    for name in variables:
+        if not name or "=" in name:
+            raise ValueError(f"the name of a variable must not be empty or contain '=' (found {name!r})")
+    return variables
+
+
 @dataclass(frozen=True)
 class EngineEntry:
     """An engine of the registry: the keys of its engine file, and the place of the file.
@@ -145,14 +153,7 @@ class _EngineFile(_Section):
         default=(), description="Further arguments, appended to `command`."
     )
     _options = field_validator("options", check_fields=False)(refuse_equal_options)
-
-    @field_validator("env", check_fields=False)
-    @classmethod
-    def _names(cls, variables: Mapping[str, str]) -> Mapping[str, str]:
-        for name in variables:
-            if "=" in name:  # no process can be started with it
-                raise ValueError(f"a name of a variable must not contain '=' (found {name!r})")
-        return variables
+    _env = field_validator("env", check_fields=False)(refuse_unusable_variables)
 
     @field_validator("command", mode="before", check_fields=False)
     @classmethod

@@ -71,7 +71,7 @@ def test_command_and_args(tmp_path: Path) -> None:
         ("limits = []", "x.toml:4: limits"),
         ('[files]\n"../x.ini" = "y"', "x.toml:5: files"),
         ('dir = "a\\nb"', "x.toml:4: dir"),
-        ('[env]\n"A=B" = "1"', "x.toml:4: env: a name of a variable must not contain '=' (found 'A=B')"),
+        ('[env]\n"A=B" = "1"', "x.toml:4: env: the name of a variable must not be empty or contain '=' (found 'A=B')"),
         ('[env]\n"A\\u0000" = "1"', "x.toml:5: env"),
         ('pass_env = ["A=B"]', "x.toml:4: pass_env"),
         ("options = { Hash = [1] }", "x.toml:4: options.Hash"),

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from enginetour.engines.enginefile import refuse_equal_options
+from enginetour.engines.enginefile import refuse_equal_options, refuse_unusable_variables
 from enginetour.model.errors import did_you_mean
 from enginetour.model.plugins import UnknownName, validated
 from enginetour.model.task import LimitName, OptionValue, Restart, Sandbox, VariableName
@@ -189,6 +189,7 @@ class DefaultsSection(_Section):
         default=None, description="Polyglot book of this entrant: a file, or a table. Default: none."
     )
     _options = field_validator("options")(refuse_equal_options)
+    _env = field_validator("env")(refuse_unusable_variables)
 
     @field_validator("own_book", mode="before")
     @classmethod

@@ -144,6 +144,13 @@ def test_a_format_named_under_tournament_is_told_where_it_belongs(tmp_path: Path
         ),
         (
             'engine = "wren1"',
+            'engine = "wren1"\nenv = { "A=B" = "1" }',
+            11,
+            "entrants.1.env: the name of a variable must not be empty or contain '=' (found 'A=B')",
+        ),
+        ('engine = "wren1"', 'engine = "wren1"\nenv = { "" = "1" }', 11, "or contain '=' (found '')"),
+        (
+            'engine = "wren1"',
             'engine = "wren1"\noptions = { Hash = [1] }',
             11,
             "entrants.1.options.Hash: must be text or",
@@ -553,6 +560,7 @@ def test_entrants_inherit_defaults(tmp_path: Path) -> None:
         ("timemargin = 70", 'engine = "wren1"', 12, "unknown key 'defaults.engine'"),
         ("Contempt = 7", "level = 7", 14, "defaults.options: 'Level' and 'level' are the same option"),
         ('tc = "2+0.02"', 'tc = "2+"', 10, "defaults.tc"),
+        ('A = "1"', '"A=" = "1"', 13, "defaults.env: the name of a variable must not be empty or"),
         ("[defaults]", "[each]", 9, "unknown key 'each', did you mean 'defaults'?"),
     ],
 )
