@@ -95,9 +95,10 @@ def _failure(command: str, *, shell: bool = True) -> str:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```console" in page.read_text("utf-8")], ids=_name)
 def test_console_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the commands of a page in an empty directory, with the configurations that the page shows.
+    """Run the commands of a page in a new directory, with the configurations that the page shows.
 
-    Those of the README run in a shell with the bundled engines, the others with engines that play in milliseconds.
+    Those of the README run in a shell with the bundled engines. For other pages, the directory has engine files with
+    the same ids whose engines play in milliseconds.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from enginetour.model.game import Game, Incident, Opening, Pairing, SideRecord
-from enginetour.model.moves import PackedMoves, packed
+from enginetour.model.moves import PackedMoves, pack_moves
 from enginetour.model.timecontrol import DOUBLING, Stage, TimeControl, odds_divisor
 
 OptionValue = str | int | float | bool
@@ -359,7 +359,7 @@ def _by_place(item: Any) -> tuple[type, _Values]:
 def _by_columns(game: Game) -> tuple[Callable[..., Game], tuple[_Values, _Values, bytes, _Values]]:
     """Pickle the moves of a game packed and by columns, in half the time of pickling move by move (measured)."""
     values, columns = _VALUES[Game](game), tuple(zip(*game.moves, strict=True))
-    return _of_columns, (values[:_MOVES], columns, packed(game.moves), values[_MOVES + 1 :])
+    return _of_columns, (values[:_MOVES], columns, pack_moves(game.moves), values[_MOVES + 1 :])
 
 
 def _of_columns(before: _Values, columns: _Values, packed: bytes, after: _Values) -> Game:

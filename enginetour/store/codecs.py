@@ -1,4 +1,4 @@
-"""Column types: how moves, openings, notes, engine specs and texts are written to a column and read from it.
+"""Column types: how openings, notes, engine specs and texts are written to a column and read from it.
 
 Characters that cannot be stored are replaced in text from engines. Nested values are stored as compact JSON.
 """
@@ -18,7 +18,7 @@ from sqlalchemy import BigInteger, ColumnElement, Dialect, Integer, String, Type
 from sqlalchemy.types import TypeEngine
 
 from enginetour.model.game import Entrant, Game, Incident, Note, Opening, Pairing, SideRecord
-from enginetour.model.moves import unpacked
+from enginetour.model.moves import unpack_moves
 from enginetour.model.task import EngineSpec
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def game_of(row: Any, blob: bytes, incidents: Sequence[Incident] = ()) -> Game:
     return Game(
         **{name: getattr(row, name) for name in _GAME},
         pairing=pairing_of(row),
-        moves=unpacked(blob),
+        moves=unpack_moves(blob),
         white=row.white_side,
         black=row.black_side,
         incidents=tuple(incidents),

@@ -30,7 +30,7 @@ from enginetour.model.game import (
     Replaced,
     Withdrawn,
 )
-from enginetour.model.moves import packed
+from enginetour.model.moves import pack_moves
 from enginetour.model.task import EngineSpec
 from enginetour.store import codecs
 from enginetour.store.counts import removal_time
@@ -242,7 +242,7 @@ class TournamentLog(TournamentReader):
         Raises:
             KeyError: A side is not an entrant.
         """
-        rows = [(game, notes, codecs.game_columns(game), packed(game.moves)) for game, notes in games]
+        rows = [(game, notes, codecs.game_columns(game), pack_moves(game.moves)) for game, notes in games]
         named: set[int] = set()
 
         def write(connection: Connection, position: int) -> list[tuple[int, dict[str, Any]] | None]:

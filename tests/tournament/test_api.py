@@ -43,8 +43,8 @@ def as_json(value: object) -> Any:
     return json.loads(json.dumps(value))
 
 
-def test_a_users_file_has_types() -> None:
-    """The package tells type checkers that it has types; `make check` checks a user's file (programs/api_user.py)."""
+def test_the_package_has_types() -> None:
+    """Type checkers read its types; `make check` checks a user's script with them (tests/programs/api_user.py)."""
     assert (ROOT / "enginetour" / "py.typed").exists()
 
 
