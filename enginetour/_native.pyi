@@ -50,7 +50,7 @@ class Relay:
         seat: object,
         stdin: int,
         stdout: int,
-        traffic: Callable[[list[tuple[str, int, bytes]], int], None],
+        traffic: Callable[[bytes], None],
         limits: bytes,
         threads: list[int],
     ) -> None: ...

@@ -9,15 +9,17 @@ limit      limited data                               source
 from __future__ import annotations
 
 import os
+import struct
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 WAITING_CAP = 64 * 1024  # bytes, runner spec 2
 STDERR_CAP = 64 * 1024  # bytes, runner spec 2
 TRAFFIC_CAP = 256 * 1024  # bytes, runner spec 2
-# bytes of memory that each kept chunk needs in addition to its text; counted, because an engine may send single bytes
-_CHUNK_COST = 128
+# A piece of the engine log: direction, CLOCK_MONOTONIC time in ns, length of the text, text (as in native/relay.c)
+_PIECE = struct.Struct("=cqI")
+_BLOCK = 16 * 1024  # bytes; pieces are joined until a block has this size, because a block needs memory and time itself
 _TOLD_CAP = 300  # characters of a line in an incident; its 70 lines are much less than the limit of 1 MB
 
 
@@ -61,28 +63,34 @@ class Traffic:
     During a game, data are only appended.
     """
 
-    __slots__ = ("_chunks", "_size", "_start_ns")
+    __slots__ = ("_blocks", "_size", "_start_ns")
 
     def __init__(self, start_ns: int) -> None:
         self._start_ns = start_ns
-        self._chunks: deque[tuple[str, int, bytes]] = deque()
+        self._blocks = deque([bytearray()])
         self._size = 0
 
-    def append(self, direction: str, stamp_ns: int, chunk: bytes) -> None:
-        """Add a chunk of data that was sent or received; it may be a part of a line."""
-        self._chunks.append((direction, stamp_ns, chunk))
-        self._size += len(chunk) + _CHUNK_COST
-        self._trim()
+    def append(self, direction: bytes, stamp_ns: int, text: bytes) -> None:
+        """Add a piece of the data that were sent or received; it may be a part of a line."""
+        self.extend(_PIECE.pack(direction, stamp_ns, len(text)) + text)
 
-    def extend(self, chunks: list[tuple[str, int, bytes]], size: int) -> None:
-        """Add several chunks at once; `size` is their total in bytes."""
-        self._chunks.extend(chunks)
-        self._size += size + _CHUNK_COST * len(chunks)
-        self._trim()
+    def extend(self, pieces: bytes) -> None:
+        """Add several packed pieces at once, and drop the oldest block if the log becomes too large."""
+        if len(self._blocks[-1]) >= _BLOCK:
+            self._blocks.append(bytearray())
+        self._blocks[-1] += pieces
+        self._size += len(pieces)
+        while self._size > TRAFFIC_CAP and len(self._blocks) > 1:
+            self._size -= len(self._blocks.popleft())
 
-    def _trim(self) -> None:
-        while self._size > TRAFFIC_CAP:
-            self._size -= len(self._chunks.popleft()[2]) + _CHUNK_COST
+    def pieces(self) -> Iterator[tuple[str, int, bytes]]:
+        """Yield direction, CLOCK_MONOTONIC time in ns and text of each kept piece, oldest first."""
+        for block in self._blocks:
+            at = 0
+            while at < len(block):
+                direction, stamp, length = _PIECE.unpack_from(block, at)
+                at += _PIECE.size + length
+                yield direction.decode(), stamp, bytes(block[at - length : at])
 
     def lines(self, last: int) -> tuple[str, ...]:
         """Return the last lines, oldest first, escaped and cut, as in ``12.345678 < bestmove e2e4``.
@@ -96,11 +104,11 @@ class Traffic:
         """Return time, direction and text of the kept lines that began at `since_ns` (CLOCK_MONOTONIC) or later."""
         lines: list[tuple[int, str, bytes]] = []
         open_lines: dict[str, tuple[int, bytearray]] = {}  # direction -> time of its first byte, text so far
-        for direction, stamp, chunk in self._chunks:
-            *whole, rest = chunk.split(b"\n")
-            for piece in whole:
+        for direction, stamp, piece in self.pieces():
+            *whole, rest = piece.split(b"\n")
+            for line in whole:
                 begun, text = open_lines.pop(direction, (stamp, bytearray()))
-                lines.append((begun, direction, bytes(text + piece)))
+                lines.append((begun, direction, bytes(text + line)))
             if rest:
                 _, text = open_lines.setdefault(direction, (stamp, bytearray()))
                 text += rest

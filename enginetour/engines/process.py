@@ -273,7 +273,7 @@ class EngineProcess:
         """Write once, and keep the data that the pipe does not take. Return the time (CLOCK_MONOTONIC, ns) after it."""
         self.out.send(data)
         stamp = time.monotonic_ns()
-        self._traffic.append(">", stamp, data)
+        self._traffic.append(b">", stamp, data)
         return stamp
 
     def close_input(self) -> None:
@@ -295,7 +295,7 @@ class EngineProcess:
             data = b""
         stamp = time.monotonic_ns()
         if data:
-            self._traffic.append("<", stamp, data)
+            self._traffic.append(b"<", stamp, data)
         elif (
             data is not None or self.exited
         ):  # a child may keep the pipe open, but its output is not output of the engine

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from types import ModuleType
 
-INTERFACE = 4  # version of `_native`'s interface; a module with another version is not used
+INTERFACE = 5  # version of `_native`'s interface; a module with another version is not used
 
 
 def _loaded() -> ModuleType | None:

@@ -15,6 +15,6 @@ extern PyTypeObject BoardType, RelayType;
 /* Players and results of usual PGN text: the arguments are text and a mapping of names to numbers. */
 PyObject *usual_games(PyObject *self, PyObject *arguments);
 
-int boards_begin(void), relays_begin(void);
+int boards_begin(void);
 
 #endif

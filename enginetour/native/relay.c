@@ -8,10 +8,13 @@
 #include "relay.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
+static const size_t NOTED = 16 * 1024; /* enginetour/engines/pipes.py */
 static const long long GRACE = 100 * MS;    /* runner spec 3 */
 static const long long SLICE = 100 * MS;    /* enginetour/engines/process.py */
 static const long long LATE_WAKE = 20 * MS; /* enginetour/referee/clock.py */
@@ -41,25 +44,29 @@ long long flag_of(const Side *side) {
 }
 
 static bool hand_notes_over(Side *side) {
-    if (side->noted == NULL)
+    if (!side->noted_length)
         return true;
-    PyObject *done = PyObject_CallFunction(side->traffic, "On", side->noted, (Py_ssize_t)side->noted_size);
-    Py_CLEAR(side->noted);
-    side->noted_size = 0;
+    PyObject *done = PyObject_CallFunction(side->traffic, "y#", (const char *)side->noted, (Py_ssize_t)side->noted_length);
+    side->noted_length = 0;
     Py_XDECREF(done);
     return done != NULL;
 }
 
-bool note(Side *side, PyObject *direction, long long stamp, const Byte *text, size_t length) {
-    if (side->noted_size > READ_SIZE && !hand_notes_over(side))
+bool note(Side *side, char direction, long long stamp, const Byte *text, size_t length) {
+    int64_t time = stamp;
+    uint32_t size = (uint32_t)length;
+    size_t whole = sizeof direction + sizeof time + sizeof size + length;
+    if (side->noted_length + whole > NOTED && !hand_notes_over(side))
         return false;
-    if (side->noted == NULL && (side->noted = PyList_New(0)) == NULL)
+    if (!reserve(&side->noted, side->noted_length, &side->noted_room, whole))
         return false;
-    PyObject *chunk = Py_BuildValue("OLy#", direction, stamp, (const char *)text, (Py_ssize_t)length);
-    bool kept = chunk != NULL && PyList_Append(side->noted, chunk) == 0;
-    Py_XDECREF(chunk);
-    side->noted_size += length;
-    return kept;
+    Byte *at = side->noted + side->noted_length;
+    side->noted_length += whole;
+    *at++ = (Byte)direction;
+    memcpy(at, &time, sizeof time);
+    memcpy(at + sizeof time, &size, sizeof size);
+    memcpy(at + sizeof time + sizeof size, text, length);
+    return true;
 }
 
 /* Handle descriptors other than stdout: output on stderr is STIRRED. */

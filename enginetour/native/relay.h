@@ -23,9 +23,9 @@ typedef enum { PLAIN, BOOKS, STIRRED, SLOW, ODD, ENDED, FAILED } Why;
 typedef struct {
     int in, out;
     PyObject *seat;    /* the seat for which its plies are entered */
-    PyObject *traffic; /* called with noted chunks: a list of (direction, time, bytes), and their total bytes */
-    PyObject *noted;
-    size_t noted_size;
+    PyObject *traffic; /* called with noted pieces: enginetour/engines/pipes.py */
+    Byte *noted;
+    size_t noted_length, noted_room;
     char *limits;      /* text after the clocks in its `go` */
     long long rest, increment, margin, fixed; /* ms; rest -1: no clock, and `fixed` is the ns to its flag */
     long long limit; /* ms of a move without a clock after which the margin is used */
@@ -97,9 +97,8 @@ Why play_on(Relay *relay);                             /* play plies until somet
 int seen_from(Relay *relay, PyObject *dict); /* positions for repetitions; 0: not supported here */
 PyObject *seen_told(const Relay *relay);
 void foresee_books(Relay *relay); /* when bookkeeping is due in the current search */
-bool reserve_line(Relay *relay, size_t more);
-bool note(Side *side, PyObject *direction, long long stamp, const Byte *text, size_t length);
-extern PyObject *to_it, *from_it; /* directions */
+bool reserve(Byte **text, size_t length, size_t *room, size_t more);
+bool note(Side *side, char direction, long long stamp, const Byte *text, size_t length);
 long long flag_of(const Side *side); /* thinking time in ns from which a move is late */
 int told_by(int file, Byte text[TOLD]); /* read a file of /proc, or a clock by a negative number; return its bytes */
 long long now_ns(void);                 /* CLOCK_MONOTONIC */

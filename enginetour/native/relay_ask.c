@@ -14,24 +14,23 @@ static const long long MARK = 1 * MS;     /* enginetour/referee/waits.py */
 static const long long LONG = 10 * MS;    /* as above */
 static const int LONG_PART = 20;          /* as above */
 
-bool reserve_line(Relay *relay, size_t more) {
-    if (relay->line_length + more <= relay->line_room)
+bool reserve(Byte **text, size_t length, size_t *room, size_t more) {
+    if (length + more <= *room)
         return true;
-    size_t room = relay->line_room * 2 + more;
-    Byte *line = realloc(relay->line, room);
-    if (line == NULL) {
+    Byte *larger = realloc(*text, *room * 2 + more);
+    if (larger == NULL) {
         PyErr_NoMemory();
         return false;
     }
-    relay->line = line;
-    relay->line_room = room;
+    *text = larger;
+    *room = *room * 2 + more;
     return true;
 }
 
 /* Write `go` after the position, past the end of the line; return the bytes of both. */
 static size_t ask(Relay *relay, const Side *side, const Side *other) {
     size_t room = TOLD + strlen(side->limits);
-    if (!reserve_line(relay, room))
+    if (!reserve(&relay->line, relay->line_length, &relay->line_room, room))
         return 0;
     char *at = (char *)relay->line + relay->line_length;
     int length;
@@ -112,7 +111,7 @@ Why set_thinking(Relay *relay) {
         if (stale > 0) {
             relay->stamp = now_ns();
             relay->unread = PyBytes_FromStringAndSize((const char *)aside, stale);
-            if (!settle(relay) || relay->unread == NULL || !note(side, from_it, relay->stamp, aside, (size_t)stale))
+            if (!settle(relay) || relay->unread == NULL || !note(side, '<', relay->stamp, aside, (size_t)stale))
                 return FAILED;
         }
         return ODD;
@@ -132,7 +131,7 @@ Why set_thinking(Relay *relay) {
     relay->thinking = true;
     relay->text_length = 0;
     relay->stamp = 0;
-    bool noted = note(side, to_it, relay->go, relay->line, length);
+    bool noted = note(side, '>', relay->go, relay->line, length);
     if (noted && relay->answered) {
         PyObject *done = PyObject_CallFunction(relay->gap, "L", relay->gap_ns);
         Py_XDECREF(done);

@@ -92,7 +92,7 @@ static bool enter(Relay *relay, Side *side, Move move, long long elapsed, size_t
     relay->ply.check = check;
     relay->held++;
     relay->last_elapsed = (long)spent;
-    if (!reserve_line(relay, 16))
+    if (!reserve(&relay->line, relay->line_length, &relay->line_room, 16))
         return false;
     Byte text[6], *at = relay->line + relay->line_length;
     size_t length = move_write(move, text);
@@ -135,7 +135,7 @@ bool settle(Relay *relay) {
     if (relay->chunk_length) {
         /* if it was the answer, its side has moved since */
         Side *side = relay->ply.is ? relay->ply.side : &relay->side[relay->board.turn];
-        bool noted = note(side, from_it, relay->stamp, relay->text + relay->chunk, relay->chunk_length);
+        bool noted = note(side, '<', relay->stamp, relay->text + relay->chunk, relay->chunk_length);
         relay->chunk_length = 0;
         if (!noted)
             return false;

@@ -6,14 +6,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-PyObject *to_it, *from_it;
-
-int relays_begin(void) {
-    to_it = PyUnicode_InternFromString(">");
-    from_it = PyUnicode_InternFromString("<");
-    return to_it && from_it ? 0 : -1;
-}
-
 static PyObject *relay_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named)) {
     PyObject *moves, *enter, *gap, *raw, *written, *halts, *judge;
     int own_stat;
@@ -54,7 +46,7 @@ static void relay_gone(Relay *self) {
     for (int turn = 0; turn < 2; turn++) {
         Py_XDECREF(self->side[turn].seat);
         Py_XDECREF(self->side[turn].traffic);
-        Py_XDECREF(self->side[turn].noted);
+        free(self->side[turn].noted);
         free(self->side[turn].limits);
     }
     PyObject *all[] = {self->moves, self->enter, self->gap, self->raw, self->written, self->halts, self->judge,

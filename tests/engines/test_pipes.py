@@ -26,10 +26,10 @@ def test_a_ring_holds_the_last_bytes(chunks: list[bytes], cap: int) -> None:
 def test_traffic_joins_pieces_and_escapes() -> None:
     """A line in pieces is shown once, with the time of its first byte and without control characters."""
     traffic = Traffic(1_000_000_000)
-    traffic.append(">", 1_500_000_000, b"position startpos\ngo depth 1\n")
-    traffic.append("<", 2_000_000_000, b"info \x1b[31m")
-    traffic.append(">", 2_100_000_000, b"stop\n")
-    traffic.append("<", 2_500_000_000, b"x\r\nbestmove e2")
+    traffic.append(b">", 1_500_000_000, b"position startpos\ngo depth 1\n")
+    traffic.append(b"<", 2_000_000_000, b"info \x1b[31m")
+    traffic.append(b">", 2_100_000_000, b"stop\n")
+    traffic.append(b"<", 2_500_000_000, b"x\r\nbestmove e2")
     assert traffic.lines(50) == (
         "0.500000 > position startpos",
         "0.500000 > go depth 1",
@@ -42,12 +42,14 @@ def test_traffic_joins_pieces_and_escapes() -> None:
 
 
 def test_traffic_is_bounded_in_chunks_and_in_lines() -> None:
-    """Long chunks, single bytes and long lines do not make an incident large."""
+    """Long chunks, single bytes and long lines do not make an incident large. The newest data are kept."""
     traffic = Traffic(0)
-    for _ in range(100_000):
-        traffic.append("<", 0, b"x")
-    assert len(traffic._chunks) <= TRAFFIC_CAP // 100
-    traffic.append("<", 0, b"y" * 60_000 + b"\n")
+    for number in range(100_000):
+        traffic.append(b"<", number, b"x")
+    stamps = [stamp for _, stamp, _ in traffic.pieces()]
+    assert stamps == list(range(100_000))[-len(stamps) :]
+    assert TRAFFIC_CAP * 0.9 < 14 * len(stamps) <= TRAFFIC_CAP
+    traffic.append(b"<", 0, b"y" * 60_000 + b"\n")
     assert all(len(line) < 400 for line in traffic.lines(50))
 
 

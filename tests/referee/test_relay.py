@@ -16,6 +16,7 @@ from typing import Any
 import chess
 import pytest
 
+from enginetour.engines.pipes import Traffic
 from enginetour.engines.position import written
 from enginetour.interop.compiled import native
 from enginetour.model.game import Game, Opening, Outcome
@@ -45,8 +46,7 @@ class Desk:
         self.moves: list[str] = []
         self.plies: list[Any] = []
         self.gaps: list[int] = []
-        self.noted: list[tuple[str, bytes]] = []
-        self.stamps: list[int] = []  # of noted chunks
+        self.traffic = Traffic(0)
         self.halts = SimpleNamespace(continued=False)
         self.control, self.tell = os.pipe()
         self.ins = [os.pipe2(os.O_NONBLOCK), os.pipe2(os.O_NONBLOCK)]  # by color: the input of the engine
@@ -68,15 +68,14 @@ class Desk:
         )
         for white in (0, 1):
             ends = self.ins[white][1], self.outs[white][0]
-            self.own.seat(bool(white), white, *ends, self._note, b" depth 9", [])
+            self.own.seat(bool(white), white, *ends, self.traffic.extend, b" depth 9", [])
             self.clock(white)
         self.own.watch(((self.control, 1, "c"), (self.err[0], 1, "s")))
         self.take()
 
-    def _note(self, chunks: list[tuple[str, int, bytes]], size: int) -> None:
-        assert sum(len(text) for _, _, text in chunks) == size
-        self.noted += [(way, text) for way, _, text in chunks]
-        self.stamps += [stamp for _, stamp, _ in chunks]
+    @property
+    def noted(self) -> list[tuple[str, bytes]]:
+        return [(way, text) for way, _, text in self.traffic.pieces()]
 
     def clock(self, white: int, rest: int = LONG, to_go: int = 0) -> None:
         self.own.clock(bool(white), rest, 10, 50, to_go, 0, 0, -1, 0)
