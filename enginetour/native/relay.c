@@ -79,93 +79,93 @@ static Why heard_beside(Relay *relay) {
     return count < 0 ? ODD : count ? STIRRED : PLAIN;
 }
 
-/* Wait for output of the side that thinks; the other side must be silent. */
+/* Wait once for output of the side that thinks; the other side must be silent. */
 static Why await(Relay *relay) {
     Side *side = &relay->side[relay->board.turn];
     int thinker = relay->board.turn ? 1 : 0; /* index of its output in the poll */
-    for (;;) {
-        if (PyErr_CheckSignals() < 0) /* a signal that came outside a wait */
-            return FAILED;
-        long long now = now_ns(), until = now + SLICE, deadline = relay->go + flag_of(side) + GRACE;
-        long long soonest = relay->due < side->look ? relay->due : side->look;
-        if (deadline < soonest)
-            soonest = deadline;
-        long long slow = relay->quick ? relay->go + relay->quick : NEVER;
-        if (slow < soonest)
-            soonest = slow;
-        if (soonest < until)
-            until = soonest > now ? soonest : now;
-        struct timespec pause = {(until - now) / 1000000000LL, (until - now) % 1000000000LL};
-        int ready;
-        Py_BEGIN_ALLOW_THREADS
-        ready = ppoll(relay->polled, 3, &pause, NULL);
-        Py_END_ALLOW_THREADS
-        if (ready < 0) {
-            if (errno != EINTR || PyErr_CheckSignals() < 0) {
-                if (!PyErr_Occurred())
-                    PyErr_SetFromErrno(PyExc_OSError);
-                return FAILED;
-            }
-            return ODD;
-        }
-        relay->now = now_ns();
-        relay->until = until;
-        if (relay->now > until + LATE_WAKE)
-            return ODD;
-        if (ready == 0) {
-            if (relay->now >= deadline)
-                return ODD;
-            if (relay->now >= slow)
-                return SLOW;
-            if (relay->now >= soonest)
-                return BOOKS;
-            continue;
-        }
-        Why beside = relay->polled[2].revents ? heard_beside(relay) : PLAIN;
-        if (beside == ODD || relay->polled[!thinker].revents)
-            return ODD;
-        if (relay->polled[thinker].revents)
-            return relay->polled[thinker].revents & POLLIN ? PLAIN : ODD;
-        if (beside == STIRRED)
-            return STIRRED;
-    }
+    long long now = now_ns(), until = now + SLICE, deadline = relay->go + flag_of(side) + GRACE;
+    long long soonest = relay->due < side->look ? relay->due : side->look;
+    if (deadline < soonest)
+        soonest = deadline;
+    long long slow = relay->quick ? relay->go + relay->quick : NEVER;
+    if (slow < soonest)
+        soonest = slow;
+    if (soonest < until)
+        until = soonest > now ? soonest : now;
+    struct timespec pause = {(until - now) / 1000000000LL, (until - now) % 1000000000LL};
+    int ready = ppoll(relay->polled, 3, &pause, NULL);
+    if (ready < 0)
+        return errno == EINTR ? ODD : FAILED;
+    relay->now = now_ns();
+    relay->until = until;
+    if (relay->now > until + LATE_WAKE)
+        return ODD;
+    if (ready == 0)
+        return relay->now >= deadline ? ODD : relay->now >= slow ? SLOW : relay->now >= soonest ? BOOKS : AGAIN;
+    Why beside = relay->polled[2].revents ? heard_beside(relay) : PLAIN;
+    if (beside == ODD || relay->polled[!thinker].revents)
+        return ODD;
+    if (relay->polled[thinker].revents)
+        return relay->polled[thinker].revents & POLLIN ? PLAIN : ODD;
+    return beside == STIRRED ? STIRRED : AGAIN;
 }
 
 /* Read the output of the current search once. */
 static Why hear(Relay *relay) {
     Side *side = &relay->side[relay->board.turn];
-    Byte *at = relay->text + relay->text_length;
     if (relay->text_length >= READ_SIZE)
         return ODD;
-    ssize_t length = read(side->out, at, READ_SIZE);
+    ssize_t length = read(side->out, relay->text + relay->text_length, READ_SIZE);
     long long stamp = now_ns();
     if (length <= 0)
         return ODD;
     relay->stamp = stamp;
-    relay->chunk = relay->text_length;
-    relay->chunk_length = (size_t)length;
     relay->text_length += (size_t)length;
+    relay->piece[relay->pieces].end = relay->text_length;
+    relay->piece[relay->pieces++].stamp = stamp;
     return PLAIN;
+}
+
+/* Listen to the current search, without Python's lock: engines send a line per iteration, and most need no answer.
+ * PLAIN: the line at `begins` may be the answer. AGAIN: the pieces must be noted, or signals must be handled. */
+static Why listen_to_search(Relay *relay, Py_ssize_t *begins) {
+    for (long long end = now_ns() + SLICE;;) {
+        Why why = await(relay);
+        size_t before = relay->text_length;
+        if (why == PLAIN)
+            why = hear(relay);
+        if (why != PLAIN)
+            return why;
+        *begins = answer_of(relay, before);
+        if (*begins != -2)
+            return PLAIN;
+        if (relay->pieces == MOST_PIECES || relay->stamp > end)
+            return AGAIN;
+    }
 }
 
 /* Play plies until something is not plain; the last ply may not be noted yet. */
 static Why go_on(Relay *relay) {
     for (;;) {
         Why why = relay->thinking ? PLAIN : set_thinking(relay);
-        if (why == PLAIN)
-            why = await(relay);
-        size_t before = relay->text_length;
-        if (why == PLAIN)
-            why = hear(relay);
         if (why != PLAIN)
             return why;
-        Py_ssize_t begins = answer_of(relay, before);
-        if (begins >= 0)
-            why = answered(relay, (size_t)begins);
-        else if (begins == -1)
-            why = ODD;
-        else if (!settle(relay))
-            why = FAILED;
+        Py_ssize_t begins = -1;
+        int error;
+        Py_BEGIN_ALLOW_THREADS
+        why = listen_to_search(relay, &begins);
+        error = errno;
+        Py_END_ALLOW_THREADS
+        if (PyErr_CheckSignals() < 0)
+            return FAILED;
+        if (why == FAILED) {
+            errno = error;
+            PyErr_SetFromErrno(PyExc_OSError);
+        } else if (why == PLAIN) {
+            why = begins < 0 ? ODD : answered(relay, (size_t)begins);
+        } else if (why == AGAIN) {
+            why = settle(relay) ? PLAIN : FAILED;
+        }
         if (why != PLAIN)
             return why;
     }

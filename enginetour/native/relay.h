@@ -15,10 +15,11 @@ enum {
     MOST_THREADS = 8, /* enginetour/referee/waits.py */
     MOST_MARKS = 2 * MOST_THREADS, /* threads, and the CPU clocks of their processes */
     MOST_KEYS = 512,  /* positions since the last irreversible move: 75 moves always end a game */
+    MOST_PIECES = 64, /* reads between two notes in the engine log */
     TOLD = 160,       /* bytes of a schedstat file, or of the clocks in a `go` */
 };
 
-typedef enum { PLAIN, BOOKS, STIRRED, SLOW, ODD, ENDED, FAILED } Why;
+typedef enum { PLAIN, BOOKS, STIRRED, SLOW, ODD, ENDED, FAILED, AGAIN } Why; /* Python never gets the last two */
 
 typedef struct {
     int in, out;
@@ -70,8 +71,13 @@ typedef struct {
     long long waited_ns; /* time of the last mark; shorter searches share one */
     size_t taken; /* bytes of the last write that the pipe took */
     PyObject *unread, *end;
-    /* noted after the next `go`: the read with the answer, and the ply */
-    size_t chunk, chunk_length;
+    /* noted after the next `go`: the pieces of output that were read, up to `noted` bytes before, and the ply */
+    struct {
+        size_t end; /* its end in the text */
+        long long stamp;
+    } piece[MOST_PIECES];
+    int pieces;
+    size_t noted;
     struct {
         bool is;
         Side *side;

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 static const long long PATIENCE = 1 * MS; /* enginetour/referee/record.py */
-static const long long HELD = 250 * MS;   /* as above */
-static const int HELD_PLIES = 31;         /* as above */
+static const long long HELD = 500 * MS;   /* as above */
+static const int HELD_PLIES = 63;         /* as above */
 static const int ROOM = 100;              /* enginetour/engines/position.py */
 static const long long MARK = 1 * MS;     /* enginetour/referee/waits.py */
 static const long long LONG = 10 * MS;    /* as above */
@@ -129,7 +129,7 @@ Why set_thinking(Relay *relay) {
     if (!settle(relay))
         return FAILED;
     relay->thinking = true;
-    relay->text_length = 0;
+    relay->text_length = relay->noted = 0;
     relay->stamp = 0;
     bool noted = note(side, '>', relay->go, relay->line, length);
     if (noted && relay->answered) {

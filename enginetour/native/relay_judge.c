@@ -132,14 +132,15 @@ static bool settle_ply(Relay *relay) {
 }
 
 bool settle(Relay *relay) {
-    if (relay->chunk_length) {
-        /* if it was the answer, its side has moved since */
-        Side *side = relay->ply.is ? relay->ply.side : &relay->side[relay->board.turn];
-        bool noted = note(side, '<', relay->stamp, relay->text + relay->chunk, relay->chunk_length);
-        relay->chunk_length = 0;
-        if (!noted)
+    /* if they contain the answer, its side has moved since */
+    Side *side = relay->ply.is ? relay->ply.side : &relay->side[relay->board.turn];
+    for (int at = 0; at < relay->pieces; at++) {
+        size_t begin = relay->noted;
+        relay->noted = relay->piece[at].end;
+        if (!note(side, '<', relay->piece[at].stamp, relay->text + begin, relay->noted - begin))
             return false;
     }
+    relay->pieces = 0;
     bool is = relay->ply.is;
     relay->ply.is = false;
     return !is || settle_ply(relay);

@@ -167,7 +167,7 @@ static PyObject *relay_take(Relay *self, PyObject *args) {
     self->line_length = (size_t)length;
     self->words_begun = words_begun;
     self->thinking = false;
-    self->text_length = 0;
+    self->text_length = self->noted = 0;
     self->stamp = 0;
     Py_RETURN_TRUE;
 }

@@ -20,7 +20,7 @@ from enginetour.referee.quickgames import SharedProcessor
 from enginetour.referee.talk import open_engines, run_scripts
 from enginetour.referee.waits import EngineWaits, ProcessorShortage
 
-MEMORY_INTERVAL_NS = 1_000 * MS  # ns between two measurements of memory; each takes only about 50 us (measured)
+MEMORY_INTERVAL_NS = 5_000 * MS  # ns between two measurements of memory; each takes 0.3 ms during a game (measured)
 
 
 class Seat:

@@ -44,7 +44,6 @@ from enginetour.store.counts import (
     removed_imports,
 )
 from enginetour.store.database import Database
-from enginetour.store.definition import ListDefinition
 from enginetour.store.engines import engine_names, marked_names, played_by, rated_names, shown_names, version_rows
 from enginetour.store.games import TournamentReader
 from enginetour.store.tables import (
@@ -63,6 +62,7 @@ from enginetour.store.tournaments import Store
 if TYPE_CHECKING:
     from enginetour.ratings.pairs import Pairs
     from enginetour.store.counts import Sums
+    from enginetour.store.definition import ListDefinition
 
 
 # The filter. If several parts of the filter exclude a game, the game is counted for the first of these parts in the

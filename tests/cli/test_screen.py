@@ -193,7 +193,7 @@ def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_run_is_heard_move_by_move(tmp_path: Path) -> None:
     """A subscriber of a run receives starts, moves, ends, games and progress."""
-    path = config(tmp_path, ("wren1", "wren2"), "roundrobin", "cycles = 500", tc="5+0.05", strong=True)
+    path = config(tmp_path, ("wren7", "wren8"), "roundrobin", "cycles = 500", tc="0.5+0.01", strong=True)
     with running(tmp_path, path):
         place = socket_path(tmp_path / "results" / "enginetour.db", "trial")
         events = subscribe(place)

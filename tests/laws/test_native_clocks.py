@@ -44,7 +44,7 @@ class Twins(Desk):
         self.clocks = [Clock(Side(SPEC, tc, margin), 0.004) for tc, margin in sides]
         for white, clock in enumerate(self.clocks):
             ends = self.ins[white][1], self.outs[white][0]
-            self.own.seat(bool(white), white, *ends, self._note, go_limits(clock.tc).encode("ascii"), [])
+            self.own.seat(bool(white), white, *ends, self.traffic.extend, go_limits(clock.tc).encode("ascii"), [])
         self.hand_over()
 
     def hand_over(self) -> None:
@@ -133,7 +133,7 @@ def test_compiled_clocks_are_ours(sides: list[tuple[TimeControl, int]], thoughts
                 table.hand_over()
                 table.begin()
                 continue
-            elapsed = table.stamps[max(at for at, (way, _) in enumerate(table.noted) if way == "<")] - begun
+            elapsed = max(stamp for way, stamp, _ in table.traffic.pieces() if way == "<") - begun
             spent = clock.charge(elapsed)
             assert spent is not None
             assert not ours
