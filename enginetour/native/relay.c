@@ -4,7 +4,6 @@
  * signal, time for bookkeeping. It judges none of that: it returns what was read with its time stamps, and
  * enginetour/referee/relay.py continues as if it had read it itself.
  */
-#define _GNU_SOURCE /* ppoll */
 #include "relay.h"
 
 #include <errno.h>
@@ -69,20 +68,10 @@ bool note(Side *side, char direction, long long stamp, const Byte *text, size_t 
     return true;
 }
 
-/* Handle descriptors other than stdout: output on stderr is STIRRED. */
-static Why heard_beside(Relay *relay) {
-    struct epoll_event events[MOST_FDS];
-    int count = epoll_wait(relay->beside, events, MOST_FDS, 0);
-    for (int at = 0; at < count; at++)
-        if (events[at].data.u32 != 's')
-            return ODD;
-    return count < 0 ? ODD : count ? STIRRED : PLAIN;
-}
-
 /* Wait once for output of the side that thinks; the other side must be silent. */
 static Why await(Relay *relay) {
     Side *side = &relay->side[relay->board.turn];
-    int thinker = relay->board.turn ? 1 : 0; /* index of its output in the poll */
+    uint32_t thinker = relay->board.turn ? WHITE_OUT : BLACK_OUT;
     long long now = now_ns(), until = now + SLICE, deadline = relay->go + flag_of(side) + GRACE;
     long long soonest = relay->due < side->look ? relay->due : side->look;
     if (deadline < soonest)
@@ -92,8 +81,8 @@ static Why await(Relay *relay) {
         soonest = slow;
     if (soonest < until)
         until = soonest > now ? soonest : now;
-    struct timespec pause = {(until - now) / 1000000000LL, (until - now) % 1000000000LL};
-    int ready = ppoll(relay->polled, 3, &pause, NULL);
+    struct epoll_event events[MOST_FDS];
+    int ready = epoll_wait(relay->watched, events, MOST_FDS, (int)((until - now + MS - 1) / MS));
     if (ready < 0)
         return errno == EINTR ? ODD : FAILED;
     relay->now = now_ns();
@@ -102,12 +91,17 @@ static Why await(Relay *relay) {
         return ODD;
     if (ready == 0)
         return relay->now >= deadline ? ODD : relay->now >= slow ? SLOW : relay->now >= soonest ? BOOKS : AGAIN;
-    Why beside = relay->polled[2].revents ? heard_beside(relay) : PLAIN;
-    if (beside == ODD || relay->polled[!thinker].revents)
-        return ODD;
-    if (relay->polled[thinker].revents)
-        return relay->polled[thinker].revents & POLLIN ? PLAIN : ODD;
-    return beside == STIRRED ? STIRRED : AGAIN;
+    Why found = AGAIN;
+    for (int at = 0; at < ready; at++) {
+        uint32_t kind = events[at].data.u32;
+        if (kind == thinker && events[at].events & EPOLLIN)
+            found = PLAIN;
+        else if (kind != ERRORS)
+            return ODD;
+        else if (found != PLAIN)
+            found = STIRRED;
+    }
+    return found;
 }
 
 /* Read the output of the current search once. */

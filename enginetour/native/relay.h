@@ -4,20 +4,20 @@
 
 #include "native.h"
 
-#include <poll.h>
-
 #define MS 1000000LL /* nanoseconds in a millisecond */
 #define NEVER (1LL << 62)
 
 enum {
     READ_SIZE = 64 * 1024, /* bytes of a read; Python handles longer search output: runner spec 2 */
-    MOST_FDS = 16, /* besides both outputs */
+    MOST_FDS = 16,
     MOST_THREADS = 8, /* enginetour/referee/waits.py */
     MOST_MARKS = 2 * MOST_THREADS, /* threads, and the CPU clocks of their processes */
     MOST_KEYS = 512,  /* positions since the last irreversible move: 75 moves always end a game */
     MOST_PIECES = 64, /* reads between two notes in the engine log */
     TOLD = 160,       /* bytes of a schedstat file, or of the clocks in a `go` */
 };
+
+enum { BLACK_OUT = 'b', WHITE_OUT = 'w', ERRORS = 's' }; /* kinds of watched descriptors; after others, Python acts */
 
 typedef enum { PLAIN, BOOKS, STIRRED, SLOW, ODD, ENDED, FAILED, AGAIN } Why; /* Python never gets the last two */
 
@@ -50,8 +50,7 @@ typedef struct {
     PyObject *moves, *enter, *gap, *raw, *written, *halts, *judge;
     int own_stat;
     long repetition, halfmoves, most_plies, longest_line;
-    struct pollfd polled[3]; /* both outputs, Black's first; and an epoll of the rest, which costs half */
-    int beside;              /* the epoll */
+    int watched; /* an epoll of all descriptors: a wait takes 12 % less time than with a poll of both outputs */
     /* the current game */
     Board board;
     Seen *seen;

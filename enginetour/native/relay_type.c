@@ -16,7 +16,7 @@ static PyObject *relay_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUS
     Relay *made = (Relay *)type->tp_alloc(type, 0);
     if (made == NULL)
         return NULL;
-    made->beside = -1;
+    made->watched = -1;
     made->moves = Py_NewRef(moves);
     made->enter = Py_NewRef(enter);
     made->gap = Py_NewRef(gap);
@@ -56,8 +56,8 @@ static void relay_gone(Relay *self) {
     free(self->text);
     free(self->seen);
     free(self->line);
-    if (self->beside >= 0)
-        close(self->beside);
+    if (self->watched >= 0)
+        close(self->watched);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -101,28 +101,30 @@ static PyObject *relay_seat(Relay *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* watch(((fd, events, kind), ...)): descriptors to watch besides both outputs, until the next call. */
+static int add_watched(const Relay *self, int fd, int events, int kind) {
+    struct epoll_event event = {.events = (uint32_t)events, .data = {.u32 = (uint32_t)kind}};
+    return epoll_ctl(self->watched, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* watch(((fd, events, kind), ...)): descriptors to watch in addition to both outputs, until the next call. */
 static PyObject *relay_watch(Relay *self, PyObject *all) {
-    if (!PyTuple_Check(all) || PyTuple_GET_SIZE(all) > MOST_FDS) {
-        PyErr_SetString(PyExc_ValueError, "a tuple of at most 16 descriptors");
+    if (!PyTuple_Check(all) || PyTuple_GET_SIZE(all) > MOST_FDS - 2) {
+        PyErr_SetString(PyExc_ValueError, "a tuple of at most 14 descriptors");
         return NULL;
     }
-    if (self->beside >= 0)
-        close(self->beside);
-    self->beside = epoll_create1(EPOLL_CLOEXEC);
-    if (self->beside < 0)
+    if (self->watched >= 0)
+        close(self->watched);
+    self->watched = epoll_create1(EPOLL_CLOEXEC);
+    if (self->watched < 0 || add_watched(self, self->side[0].out, EPOLLIN, BLACK_OUT) < 0 ||
+        add_watched(self, self->side[1].out, EPOLLIN, WHITE_OUT) < 0)
         return PyErr_SetFromErrno(PyExc_OSError);
     for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(all); at++) {
         int fd, events, kind;
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(all, at), "iiC", &fd, &events, &kind))
             return NULL;
-        struct epoll_event event = {.events = (uint32_t)events, .data = {.u32 = (uint32_t)kind}};
-        if (epoll_ctl(self->beside, EPOLL_CTL_ADD, fd, &event) < 0)
+        if (add_watched(self, fd, events, kind) < 0)
             return PyErr_SetFromErrno(PyExc_OSError);
     }
-    for (int turn = 0; turn < 2; turn++)
-        self->polled[turn] = (struct pollfd){self->side[turn].out, POLLIN, 0};
-    self->polled[2] = (struct pollfd){self->beside, POLLIN, 0};
     Py_RETURN_NONE;
 }
 
@@ -190,8 +192,8 @@ static PyObject *relay_run(Relay *self, PyObject *args) {
 
 /* Return whether the engine that thinks, or the executor, has sent something. */
 static PyObject *relay_stirs(Relay *self, PyObject *Py_UNUSED(none)) {
-    int ready = poll(self->polled, 3, 0);
-    return PyBool_FromLong(ready != 0);
+    struct epoll_event event;
+    return PyBool_FromLong(epoll_wait(self->watched, &event, 1, 0) != 0);
 }
 
 /* crowd() -> (marks, long waits): moves of this game that were measured, and those with a long wait. */
