@@ -35,7 +35,6 @@ class Relay:
         enter: Callable[[Any], None],
         gap: Callable[[int], None],
         raw: type,
-        written: Callable[[str], chess.Move],
         halts: object,
         judge: Callable[..., Any] | None,
         own_stat: int,

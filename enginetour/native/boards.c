@@ -7,7 +7,7 @@
 enum {
     PV_PLIES = 200, /* runner spec 6 */
     LONGEST_PV = 2048,
-    ELAPSED = 2, CLOCK, SEARCH, /* indexes in RawPly, enginetour/referee/record.py */
+    ELAPSED = 1, CLOCK, SEARCH, /* indexes in RawPly, enginetour/referee/record.py */
     SOME_MATE = 31000, /* enginetour/referee/record.py: scores closer to 32000 are distances to mate */
 };
 

@@ -47,7 +47,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     Side side[2]; /* by color, as in python-chess */
-    PyObject *moves, *enter, *gap, *raw, *written, *halts, *judge;
+    PyObject *moves, *enter, *gap, *raw, *halts, *judge;
     int own_stat;
     long repetition, halfmoves, most_plies, longest_line;
     int watched; /* an epoll of all descriptors: a wait takes 12 % less time than with a poll of both outputs */

@@ -115,17 +115,16 @@ static bool settle_ply(Relay *relay) {
     Byte text[6];
     size_t length = move_write(relay->ply.move, text);
     PyObject *uci = PyUnicode_FromStringAndSize((const char *)text, (Py_ssize_t)length);
-    PyObject *made = uci ? PyObject_CallOneArg(relay->written, uci) : NULL;
     PyObject *search = PyBytes_FromStringAndSize((const char *)relay->text, (Py_ssize_t)relay->ply.search);
     PyObject *clock = number_or_none(relay->ply.clock), *gap = number_or_none(relay->ply.gap);
     PyObject *fields = NULL, *ply = NULL, *done = NULL;
-    if (uci && made && search && gap && clock && PyList_Append(relay->moves, uci) == 0) {
-        fields = Py_BuildValue("((OOLOOOsi))", made, relay->ply.side->seat, relay->ply.spent, clock, search, Py_False,
+    if (uci && search && gap && clock && PyList_Append(relay->moves, uci) == 0) {
+        fields = Py_BuildValue("((OLOOOsi))", relay->ply.side->seat, relay->ply.spent, clock, search, Py_False,
                                relay->ply.check ? "+" : "", 0);
         ply = fields ? PyTuple_Type.tp_new((PyTypeObject *)relay->raw, fields, NULL) : NULL;
         done = ply ? PyObject_CallFunction(relay->enter, "((OO))", ply, gap) : NULL;
     }
-    PyObject *all[] = {uci, made, search, clock, gap, fields, ply, done};
+    PyObject *all[] = {uci, search, clock, gap, fields, ply, done};
     for (size_t at = 0; at < sizeof all / sizeof *all; at++)
         Py_XDECREF(all[at]);
     return done != NULL;

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 static PyObject *relay_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named)) {
-    PyObject *moves, *enter, *gap, *raw, *written, *halts, *judge;
+    PyObject *moves, *enter, *gap, *raw, *halts, *judge;
     int own_stat;
     long repetition, halfmoves, most_plies, longest_line;
-    if (!PyArg_ParseTuple(args, "O!OOO!OOOillll", &PyList_Type, &moves, &enter, &gap, &PyType_Type, &raw, &written,
-                          &halts, &judge, &own_stat, &repetition, &halfmoves, &most_plies, &longest_line))
+    if (!PyArg_ParseTuple(args, "O!OOO!OOillll", &PyList_Type, &moves, &enter, &gap, &PyType_Type, &raw, &halts,
+                          &judge, &own_stat, &repetition, &halfmoves, &most_plies, &longest_line))
         return NULL;
     Relay *made = (Relay *)type->tp_alloc(type, 0);
     if (made == NULL)
@@ -21,7 +21,6 @@ static PyObject *relay_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUS
     made->enter = Py_NewRef(enter);
     made->gap = Py_NewRef(gap);
     made->raw = Py_NewRef(raw);
-    made->written = Py_NewRef(written);
     made->halts = Py_NewRef(halts);
     made->judge = Py_NewRef(judge);
     made->own_stat = own_stat;
@@ -49,7 +48,7 @@ static void relay_gone(Relay *self) {
         free(self->side[turn].noted);
         free(self->side[turn].limits);
     }
-    PyObject *all[] = {self->moves, self->enter, self->gap, self->raw, self->written, self->halts, self->judge,
+    PyObject *all[] = {self->moves, self->enter, self->gap, self->raw, self->halts, self->judge,
                        self->unread, self->end};
     for (size_t at = 0; at < sizeof all / sizeof *all; at++)
         Py_XDECREF(all[at]);

@@ -40,7 +40,7 @@ def _play_opening(opening: Opening, position: Position, ends: RuleEnds, record: 
     """Play the moves of the opening. Raises ValueError if one of them ends the game."""
     for text in opening.moves:
         move = position.board.parse_uci(text)
-        record.enter(RawPly(move, None))
+        record.enter(RawPly(None))
         if ends.push(move) is not None:
             raise ValueError(f"opening {opening.name!r} ends the game at {text}")
 
@@ -66,7 +66,7 @@ class _OwnBooks:
             if move is None:
                 del self._open[self._position.board.turn]
                 break
-            self._record.enter(RawPly(move, seat, 0, seat.clock.rest_ms, book=True))
+            self._record.enter(RawPly(seat, 0, seat.clock.rest_ms, book=True))
             played = True
             end = self._ends.answered(move, lambda: None)
             if end is not None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import chess
 
-from enginetour.engines.position import MAX_LINE, read_move, written
+from enginetour.engines.position import MAX_LINE, read_move
 from enginetour.engines.process import NEVER_NS, SLICE_NS, Wake, wait
 from enginetour.engines.protocol import Ask
 from enginetour.engines.uci_lines import go_limits
@@ -255,7 +255,7 @@ class Relay:
             return self._flag(seat, elapsed, "after an answer to an earlier search")
         end = self._ends.answered(move, seat.score)
         self._search.answered_ns = message.stamp_ns
-        self._record.enter(RawPly(move, seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
+        self._record.enter(RawPly(seat, spent, clock.rest_ms, engine.search_text, mark=self._ends.mark(end)))
         if self._halts.reason:
             return verdicts.void(None, "host", self._halts.reason)
         if end is not None:
@@ -371,7 +371,7 @@ class CompiledRelay:
         self._control = () if link.control_fd is None else ((link.control_fd, select.EPOLLIN, "c"),)
         judge = self._judge if ends.adjudicator.needs_scores else None
         self._own = native.Relay(
-            position.moves, record.raw.append, record.gaps.append, RawPly, written, halts, judge,
+            position.moves, record.raw.append, record.gaps.append, RawPly, halts, judge,
             record.queue_fd, task.rules.repetition, ends.halfmoves, ends.max_plies, MAX_LINE,
         )  # fmt: skip
         for seat in seats:

@@ -108,7 +108,7 @@ def test_searches_are_read_as_python_reads_them(lines: list[bytes], move: str, p
     assert native is not None
     text = b"".join(line + b"\n" for line in lines)
     board = chess.Board()
-    raw = RawPly(chess.Move.from_uci(move), None, plies, 7, text)
+    raw = RawPly(None, plies, 7, text)
     found = native.Board(board).write(MoveMade, raw, 12_345, move)
     thought = complete_info(last_search_info(text), text)
     if found is None:
@@ -124,10 +124,10 @@ def test_searches_are_read_as_python_reads_them(lines: list[bytes], move: str, p
 def test_what_engines_usually_say_is_not_left_to_python() -> None:
     """Usual lines of engines are not left to Python."""
     assert native is not None
-    move, line, board = chess.Move.from_uci("e2e4"), "e2e4 e7e5 g1f3", native.Board
+    line, board = "e2e4 e7e5 g1f3", native.Board
 
     def written(text: bytes) -> MoveMade | None:
-        found: MoveMade | None = board(chess.Board()).write(MoveMade, RawPly(move, None, 50, 60, text), None, "e2e4")
+        found: MoveMade | None = board(chess.Board()).write(MoveMade, RawPly(None, 50, 60, text), None, "e2e4")
         return found
 
     usual = f"info depth 9 seldepth 12 multipv 1 score cp -17 nodes 20 nps 20000 tbhits 0 time 1 pv {line}\n".encode()

@@ -67,5 +67,5 @@ def test_bytes_are_read_alike_where_char_is_unsigned(tree: Path) -> None:
 def _reads(native: Any, value: int) -> bool:
     """Return whether the compiled part reads a scored line that contains this byte."""
     text = b"info depth 4 w%cd score cp 3 nodes 5\n" % value
-    raw = RawPly(chess.Move.from_uci("e2e4"), None, 50, 60, text)
+    raw = RawPly(None, 50, 60, text)
     return native.Board(chess.Board()).write(MoveMade, raw, None, "e2e4") is not None

@@ -42,7 +42,7 @@ class Table:
     def play(self, plies: int, elapsed_ms: int = 20) -> None:
         for _ in range(plies):
             move = chess.Move.from_uci(SHUFFLE[len(self.position.moves) % len(SHUFFLE)])
-            self.record.enter(RawPly(move, None, elapsed_ms))
+            self.record.enter(RawPly(None, elapsed_ms))
             self.position.push(move)
 
     def ask(self, go_ns: int) -> int:
