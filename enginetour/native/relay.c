@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const size_t NOTED = 16 * 1024; /* enginetour/engines/pipes.py */
+static const size_t NOTED = 16 * 1024;      /* enginetour/engines/pipes.py */
 static const long long GRACE = 100 * MS;    /* runner spec 3 */
 static const long long SLICE = 100 * MS;    /* enginetour/engines/process.py */
 static const long long LATE_WAKE = 20 * MS; /* enginetour/referee/clock.py */
@@ -45,7 +45,8 @@ long long flag_of(const Side *side) {
 static bool hand_notes_over(Side *side) {
     if (!side->noted_length)
         return true;
-    PyObject *done = PyObject_CallFunction(side->traffic, "y#", (const char *)side->noted, (Py_ssize_t)side->noted_length);
+    const char *pieces = (const char *)side->noted;
+    PyObject *done = PyObject_CallFunction(side->traffic, "y#", pieces, (Py_ssize_t)side->noted_length);
     side->noted_length = 0;
     Py_XDECREF(done);
     return done != NULL;

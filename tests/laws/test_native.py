@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from enginetour.engines import position, process, wire
+from enginetour.engines import pipes, position, process, wire
 from enginetour.engines.uci_lines import complete_info, last_search_info
 from enginetour.interop.compiled import native
 from enginetour.model.game import Game, MoveMade, Opening
@@ -206,6 +206,7 @@ CONSTANTS = {
     "LONG": waits.LONG_NS,
     "LONG_PART": waits.LONG_PART,
     "READ_SIZE": process.READ_SIZE,
+    "NOTED": pipes._BLOCK,
     "PV_PLIES": wire.PV_PLIES,
     "LONGEST_PV": wire.LONGEST_PV,
     "SOME_MATE": wire.MATE - record._MATE_RANGE,
