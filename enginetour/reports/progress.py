@@ -325,12 +325,12 @@ class Progress:
         return match
 
     def event(self, slot: int, name: str, payload: Any) -> None:
-        """Update the games in progress from an event of a slot. Its `name` is start, move, end or crowd."""
+        """Update the games in progress from an event of a slot. Its `name` is start, moves, end or crowd."""
         if name == "start":
             self.live[slot] = {"slot": slot, **payload, "moves": list(payload.get("moves", ()))}
-        elif name == "move" and slot in self.live:
-            self.live[slot].update(payload)
-            self.live[slot]["moves"].append(payload.get("uci"))
+        elif name == "moves" and slot in self.live:
+            self.live[slot].update(payload[-1])
+            self.live[slot]["moves"] += [move.get("uci") for move in payload]
         elif name == "end":
             self.live.pop(slot, None)
         elif name == "crowd":

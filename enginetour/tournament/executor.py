@@ -507,10 +507,7 @@ class LocalExecutor:
         if kind == "event":
             slot.starting *= values[0] != "start"
             if self._on_event is not None:
-                name, payload = values
-                several = [("move", move) for move in payload] if name == "moves" else [(name, payload)]
-                for event in several:
-                    self._on_event(slot.index, *event)
+                self._on_event(slot.index, *values)
             return
         if kind == "hello":
             slot.accept(*values)

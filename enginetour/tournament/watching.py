@@ -196,7 +196,9 @@ class Broadcast(Watcher):
     def event(self, slot: int, name: str, payload: Any) -> None:
         """Publish an event of a slot. Called in the thread of the slots."""
         if self.server is not None and self.server.listeners:
-            self.server.publish({"event": name, "slot": slot, **payload})
+            each, several = ("move", payload) if name == "moves" else (name, [payload])
+            for one in several:
+                self.server.publish({"event": each, "slot": slot, **one})
 
     def publish(self, event: Mapping[str, Any]) -> None:
         """Publish one event."""
@@ -299,7 +301,7 @@ class RunWatcher(WatcherGroup):
         self.broadcast.event(slot, name, payload)
         if name == "waits" and isinstance(payload, Mapping):
             self.screen.trouble(str(payload["text"]))
-        elif name != "move":  # screens do not show single moves
+        elif name != "moves":  # screens do not show moves
             self.screen.event(slot, name, payload)
 
     def game(self, number: int, game: Game, notes: Sequence[Note]) -> None:

@@ -165,11 +165,11 @@ def heard(listeners: int) -> tuple[Broadcast, Server]:
 def test_nobody_listening_costs_nothing() -> None:
     """Without subscribers or a socket, nothing is published."""
     made, server = heard(0)
-    made.event(0, "move", {"ply": 1})
+    made.event(0, "moves", [{"ply": 1}])
     made.publish({"event": "game"})
     made.progress(scheduler())
     assert server.told == []
-    Broadcast(Progress("roundrobin", "autumn")).event(0, "move", {"ply": 1})
+    Broadcast(Progress("roundrobin", "autumn")).event(0, "moves", [{"ply": 1}])
 
 
 def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,10 +79,10 @@ def test_the_table_has_scores_ratings_errors_and_incidents() -> None:
 
 
 def test_live_events_tell_what_is_played() -> None:
-    """Start, move and end events change the games in progress."""
+    """Start, moves and end events change the games in progress."""
     made = picture()
     made.event(0, "start", {"white": "A", "black": "B", "opening": "E029"})
-    made.event(0, "move", {"ply": 67, "score": 83})
+    made.event(0, "moves", [{"ply": 66, "score": 9}, {"ply": 67, "score": 83}])
     assert playing_line(made.live.values()) == "now: A - B, opening E029, move 34, +0.8"
     made.event(0, "end", {})
     assert playing_line(made.live.values()) == "now: no game in progress"
@@ -110,9 +110,9 @@ def test_a_score_is_the_view_of_white() -> None:
     """Scores of games in progress are from White's side."""
     made = picture()
     made.event(0, "start", {"white": "A", "black": "B"})
-    made.event(0, "move", {"ply": 68, "score": 83})
+    made.event(0, "moves", [{"ply": 68, "score": 83}])
     assert playing_line(made.live.values()) == "now: A - B, move 34, -0.8"
-    made.event(0, "move", {"ply": 69, "score": 31990})
+    made.event(0, "moves", [{"ply": 69, "score": 31990}])
     assert playing_line(made.live.values()) == "now: A - B, move 35, +M10"
 
 
@@ -121,9 +121,9 @@ def test_a_score_is_the_view_of_white_where_black_begins() -> None:
     made = picture()
     fen = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 8"
     made.event(0, "start", {"white": "A", "black": "B", "fen": fen})
-    made.event(0, "move", {"ply": 1, "score": 83})
+    made.event(0, "moves", [{"ply": 1, "score": 83}])
     assert playing_line(made.live.values()) == "now: A - B, move 8, -0.8"
-    made.event(0, "move", {"ply": 2, "score": 90})
+    made.event(0, "moves", [{"ply": 2, "score": 90}])
     assert playing_line(made.live.values()) == "now: A - B, move 9, +0.9"
 
 
@@ -206,7 +206,7 @@ def test_a_look_works_nothing_out() -> None:
 def test_an_event_of_a_game_that_is_not_known_changes_nothing() -> None:
     """A move of an unknown game is ignored."""
     made = picture()
-    made.event(3, "move", {"ply": 1})
+    made.event(3, "moves", [{"ply": 1}])
     assert made.live == {}
 
 
