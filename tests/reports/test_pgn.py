@@ -740,7 +740,7 @@ def test_a_score_that_no_engine_means_is_not_printed_as_it_came(score: int, word
     assert pgn_module.move_comments((move,)) == [f"{words}/999 0.005s"]
     made = Progress("match", "trial")
     made.event(0, "start", {"white": "A", "black": "B", "moves": []})
-    made.event(0, "move", {"ply": 1, "uci": "e2e4", "score": score})
+    made.event(0, "moves", [{"ply": 1, "uci": "e2e4", "score": score}])
     assert playing_line(made.live.values()).endswith(f", {words[:-1]}")
 
 
