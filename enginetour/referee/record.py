@@ -2,7 +2,7 @@
 
 The referee adds raw plies, and runs one step of bookkeeping at a time, only while no pipe has data to read. Plies of
 fast searches are collected and written together, which takes a third of the time and delays very few answers.
-Spectators see such moves at most half a second late.
+Spectators see such moves less than a second late.
 """
 
 from __future__ import annotations

@@ -181,6 +181,7 @@ class PgnExport(Watcher):
 # others     the fields of the event log, with `at` as text
 #
 # Moves may be missing if the machine was too busy to send them; gaps in `ply` show that.
+# Moves come at most twice per second for each game, and a game shorter than half a second has only `start` and `end`.
 
 BROADCAST_S = 10.0  # seconds; after this time, progress is published again even if only the estimate has changed
 
