@@ -15,7 +15,6 @@ from pydantic import BaseModel, ValidationError
 from enginetour.model.errors import suggest
 
 if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
 KeyPath = tuple[str | int, ...]
@@ -25,6 +24,7 @@ Meant = Callable[[KeyPath, Collection[str]], str]
 # Types of errors about keys, which do not have alternatives.
 _KEY = frozenset({"extra_forbidden", "missing", "model_type", "model_attributes_type"})
 _LIST = frozenset({"tuple_type", "list_type"})
+_LIMITS = frozenset({"greater_than_equal", "greater_than", "less_than_equal"})
 _MUST = "must be "
 _TEXTS = {
     **dict.fromkeys(_LIST, f"{_MUST}a list"),
@@ -184,12 +184,34 @@ def _allowed(finding: ErrorDetails) -> str:
 
 def _range_of(findings: Sequence[ErrorDetails], model: type[BaseModel] | None, keys: KeyPath) -> str:
     """Return both limits of a number that is outside of them, or "" if it does not have two."""
-    if len(findings) > 1 or findings[0]["type"] not in ("greater_than_equal", "less_than_equal"):
+    if model is None or len(findings) > 1 or findings[0]["type"] not in _LIMITS:
         return ""
-    field = _field_of(model, keys)
-    limits = [getattr(one, kind, None) for kind in ("ge", "le") for one in (field.metadata if field else ())]
-    ends = [limit for limit in limits if limit is not None]
-    return f"{_MUST}between {ends[0]} and {ends[1]}" if len(ends) == 2 else ""
+    for schema in _schemas_at(model.model_json_schema(), keys):
+        least, above, most = (schema.get(name) for name in ("minimum", "exclusiveMinimum", "maximum"))
+        if most is not None and least is not None:
+            return f"{_MUST}between {least} and {most}"
+        if most is not None and above is not None:
+            return f"{_MUST}greater than {above} and at most {most}"
+    return ""
+
+
+def _schemas_at(whole: Mapping[str, Any], keys: KeyPath) -> list[Mapping[str, Any]]:
+    """Return the parts of a JSON schema that describe the value at `keys`, one for each allowed type."""
+    found = _types_of(whole, whole)
+    for key in keys:
+        inside = [schema.get("properties", {}).get(key) or schema.get("additionalProperties") for schema in found]
+        if isinstance(key, int):
+            inside = [schema.get("items") for schema in found]
+        found = [one for schema in inside if isinstance(schema, Mapping) for one in _types_of(whole, schema)]
+    return found
+
+
+def _types_of(whole: Mapping[str, Any], schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the alternatives of a schema, without references."""
+    if "$ref" in schema:
+        return _types_of(whole, whole["$defs"][schema["$ref"].rpartition("/")[2]])
+    alternatives = schema.get("anyOf") or schema.get("oneOf")
+    return [one for each in alternatives for one in _types_of(whole, each)] if alternatives else [schema]
 
 
 def _mentions(text: str, found: str) -> bool:
@@ -223,11 +245,6 @@ def _model_at(model: type[BaseModel] | None, keys: KeyPath) -> type[BaseModel] |
         field = model.model_fields.get(key)
         model = _model_in(field.annotation) if field else None
     return model
-
-
-def _field_of(model: type[BaseModel] | None, keys: KeyPath) -> FieldInfo | None:
-    inner = _model_at(model, keys[:-1])
-    return inner.model_fields.get(str(keys[-1])) if inner and keys else None
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:

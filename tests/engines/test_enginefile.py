@@ -65,7 +65,11 @@ def test_command_and_args(tmp_path: Path) -> None:
     [
         ('optoins = { Hash = "1" }', "x.toml:4: unknown key 'optoins', did you mean 'options'?"),
         ("[quirks]\nline_delay = 5", "x.toml:5: unknown key 'quirks.line_delay', did you mean 'line_delay_ms'?"),
-        ("[quirks]\nline_delay_ms = -1", "x.toml:5: quirks.line_delay_ms: must be at least"),
+        ("[quirks]\nline_delay_ms = -1", "x.toml:5: quirks.line_delay_ms: must be between 0 and 10000 (found -1)"),
+        (
+            "[quirks]\nready_timeout = 0",
+            "x.toml:5: quirks.ready_timeout: must be greater than 0 and at most 600 (found 0)",
+        ),
         ("[quirks]\nwhitepov = 1", "x.toml:5: quirks.whitepov: must be true or false (found 1)"),
         ('limits = ["clock", "time"]', "x.toml:4: limits"),
         ("limits = []", "x.toml:4: limits"),

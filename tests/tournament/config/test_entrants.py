@@ -583,7 +583,7 @@ def test_a_section_without_an_engine(tmp_path: Path) -> None:
         ),
         (
             EntrantSection(engine="wren1", resources={"nice": 20}),
-            r"t:3: resources.nice: must be at most 19 \(found 20\)",
+            r"t:3: resources.nice: must be between 0 and 19 \(found 20\)",
         ),
     ):
         with pytest.raises(InputRefused, match=told):

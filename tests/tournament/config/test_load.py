@@ -556,7 +556,7 @@ def test_entrants_inherit_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "words"),
     [
-        ("timemargin = 70", "timemargin = -1", 12, "defaults.timemargin: must be at least 0"),
+        ("timemargin = 70", "timemargin = -1", 12, "defaults.timemargin: must be between 0 and 60000"),
         ("timemargin = 70", 'engine = "wren1"', 12, "unknown key 'defaults.engine'"),
         ("Contempt = 7", "level = 7", 14, "defaults.options: 'Level' and 'level' are the same option"),
         ('tc = "2+0.02"', 'tc = "2+"', 10, "defaults.tc"),
