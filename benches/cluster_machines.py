@@ -145,8 +145,8 @@ class Machines:
         """Send the moves since the last flush in a message per machine, as workers do."""
         unsent: dict[str, list[tuple[str, str, object]]] = {}
         for playing in self._games.values():
-            for move in self._new(playing, now):
-                unsent.setdefault(playing.address, []).append((playing.key, "move", move))
+            if moves := list(self._new(playing, now)):
+                unsent.setdefault(playing.address, []).append((playing.key, "moves", moves))
         for events in unsent.values():
             self._send(("events", events))
 

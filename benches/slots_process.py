@@ -16,7 +16,7 @@ from enginetour.model.game import Game
 from enginetour.model.task import GameTask
 from enginetour.referee import game, slot
 from enginetour.referee.link import Link
-from enginetour.referee.record import LIVE_INTERVAL_NS
+from enginetour.referee.record import LIVE_INTERVAL_NS, UNWATCHED_INTERVAL_NS
 from enginetour.referee.startup import EnginePool
 
 MEAN_S = float(sys.argv[1])
@@ -30,11 +30,12 @@ def play(task: GameTask, link: Link, pool: EnginePool) -> Game:
     started, begun = time.time(), time.monotonic()
     lasts = length(DICE, MEAN_S)
     link.tell("start", live_start(task))
+    interval_ms = (LIVE_INTERVAL_NS if task.watched else UNWATCHED_INTERVAL_NS) / 1e6
     poll, sent = select.poll(), 0
     if link.control_fd is not None:
         poll.register(link.control_fd, select.POLLIN)
     while (left := begun + lasts - time.monotonic()) > 0:
-        poll.poll(max(1.0, min(left * 1e3, LIVE_INTERVAL_NS / 1e6)))
+        poll.poll(max(1.0, min(left * 1e3, interval_ms)))
         if link.stopping() == "now":
             raise MachineFailure("stopped")
         made = int(len(moves) * min(1.0, (time.monotonic() - begun) / lasts))

@@ -62,6 +62,10 @@ class Console(Screen):
         """Pass a message to the screen."""
         self.try_to(lambda: self.screen.trouble(text))
 
+    def shows_moves(self) -> bool:
+        """Return whether the screen shows the moves of games."""
+        return self.screen.shows_moves()
+
     def progress(self, scheduler: Scheduler) -> None:
         """Pass the progress to the screen."""
         self.try_to(lambda: self.screen.progress(scheduler))

@@ -212,6 +212,10 @@ class LiveTable(Watcher):
             self._add_message(text)
         self.due = 0.0
 
+    def shows_moves(self) -> bool:
+        """Return True: the table shows the last move of each game."""
+        return True
+
     def progress(self, scheduler: Scheduler) -> None:
         """Redraw the table if `REDRAW_S` has passed since the last time."""
         self.picture.take(scheduler)

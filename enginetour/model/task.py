@@ -280,6 +280,7 @@ class GameTask:
     keep_lines: str = ""  # regular expression: output lines that match it are stored with the moves
     log_traffic: bool = False  # return the engine logs with every game
     aborts: int = 0  # earlier games of this key that an engine ended by ``*``; other replays do not count
+    watched: bool = False  # a page, a program or a terminal shows the moves, so they are reported more often
     spare: Opening | None = None  # used instead of `opening` if an engine without setboard cannot start there
 
 

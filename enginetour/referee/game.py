@@ -126,7 +126,7 @@ class GameRunner:
         self._position = Position(task.opening.fen, task.opening.variant)
         self._ends = game_ends(task, self._position)
         self.seats = Seat(task.white, task.rules, white=True), Seat(task.black, task.rules, white=False)
-        self._record = Record(self._position, link, pool, task.keep_lines)
+        self._record = Record(self._position, link, pool, task.keep_lines, watched=task.watched)
         self._own_books = _OwnBooks(self.seats, self._position, self._ends, self._record)
         self._halts = Interruptions()
         state = GameState(task, self._position, self._ends, self._record, self.seats, link, self._halts)

@@ -355,9 +355,10 @@ class PlyWriter:
         return () if page is None else page.claims.broken()
 
 
-# ns between two reports. A report takes 0.2 ms in the scheduler's process (measured), which is much in fast games.
-# Moves of slower games are reported at once.
+# ns between two reports of a game that somebody watches, and of other games, for `enginetour status`. A report takes
+# 0.2 ms in the scheduler's process (measured), which is much in fast games. Moves of slower games are reported at once.
 LIVE_INTERVAL_NS = 500_000_000
+UNWATCHED_INTERVAL_NS = 2_000_000_000
 
 
 class LiveMoves:
@@ -367,11 +368,18 @@ class LiveMoves:
     """
 
     def __init__(
-        self, link: Link, position: Position, clocks: Sequence[int | None], *, hourglass: bool = False
+        self,
+        link: Link,
+        position: Position,
+        clocks: Sequence[int | None],
+        *,
+        watched: bool = True,
+        hourglass: bool = False,
     ) -> None:
         """Start in the first position after the opening. `clocks` are in milliseconds, White's clock first."""
         self._link = link
-        self.next_ns = time.monotonic_ns() + LIVE_INTERVAL_NS  # time at which the next report is allowed
+        self._interval_ns = LIVE_INTERVAL_NS if watched else UNWATCHED_INTERVAL_NS
+        self.next_ns = time.monotonic_ns() + self._interval_ns  # time at which the next report is allowed
         self._clocks = list(clocks)
         # sum of both hourglass clocks, which is constant: the time that one side uses is added to the other clock
         self._sand = sum(ms or 0 for ms in clocks) if hourglass else None
@@ -389,7 +397,7 @@ class LiveMoves:
         now = time.monotonic_ns()
         if now < self.next_ns:
             return self.next_ns
-        self.next_ns = now + LIVE_INTERVAL_NS
+        self.next_ns = now + self._interval_ns
         self._tell(moves)
         return NEVER_NS
 
@@ -437,9 +445,12 @@ HELD_PLIES = 63  # maximum number of collected plies; odd, so that the delays ar
 class Record:
     """The record of one game in progress. It uses a second board, which follows the board of the game."""
 
-    def __init__(self, position: Position, link: Link, pool: EnginePool, keep_lines: str = "") -> None:
+    def __init__(
+        self, position: Position, link: Link, pool: EnginePool, keep_lines: str = "", *, watched: bool = True
+    ) -> None:
         self._position = position
         self._scribe = PlyWriter(position, keep_lines)
+        self._is_watched = watched
         self.moves = self._scribe.moves
         self._link = link
         self._pool = pool
@@ -469,7 +480,7 @@ class Record:
         """Start to record the warnings, processor time and memory of these seats. No clock may be running yet."""
         self._seats = seats
         clocks, hourglass = [seat.clock.rest_ms for seat in seats], all(seat.clock.tc.hourglass for seat in seats)
-        self._live = LiveMoves(self._link, self._position, clocks, hourglass=hourglass)
+        self._live = LiveMoves(self._link, self._position, clocks, watched=self._is_watched, hourglass=hourglass)
         for seat in seats:
             seat.look()
             if seat.present is not None:

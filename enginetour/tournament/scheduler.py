@@ -278,6 +278,10 @@ class Watcher:
         The event is already in the log.
         """
 
+    def shows_moves(self) -> bool:
+        """Return whether somebody follows the moves of games now."""
+        return False
+
     def turn(self, scheduler: Scheduler) -> None:
         """Act before games start, for example stop the run."""
 
@@ -435,6 +439,8 @@ class Scheduler:
             except TourError as refusal:
                 self._refuse(refusal)
                 return
+            if self.watcher.shows_moves():
+                task = replace(task, watched=True)
             future = self.executor.submit(task, prefer=slot)
             self._allotment.begin(slot, pairing)
             self.flying[future] = (pairing, self.clock())

@@ -182,6 +182,7 @@ class PgnExport(Watcher):
 #
 # Moves may be missing if the machine was too busy to send them; gaps in `ply` show that.
 # Moves come at most twice per second for each game, and a game shorter than half a second has only `start` and `end`.
+# In games that began before anybody subscribed, they come at most every two seconds.
 
 BROADCAST_S = 10.0  # seconds; after this time, progress is published again even if only the estimate has changed
 
@@ -200,6 +201,10 @@ class Broadcast(Watcher):
             each, several = ("move", payload) if name == "moves" else (name, [payload])
             for one in several:
                 self.server.publish({"event": each, "slot": slot, **one})
+
+    def shows_moves(self) -> bool:
+        """Return whether there are subscribers."""
+        return self.server is not None and self.server.listeners > 0
 
     def publish(self, event: Mapping[str, Any]) -> None:
         """Publish one event."""
@@ -248,6 +253,10 @@ class WatcherGroup(Watcher):
         """Pass the withdrawal to each watcher."""
         for watcher in self.watchers:
             watcher.withdrawn(name, why, reserve)
+
+    def shows_moves(self) -> bool:
+        """Return whether one of the watchers shows the moves of games."""
+        return any(watcher.shows_moves() for watcher in self.watchers)
 
     def turn(self, scheduler: Scheduler) -> None:
         """Call each watcher in each turn of the scheduler's loop."""

@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 
+from enginetour.cli.output import Console
 from enginetour.cli.screen import REDRAW_S, Lines, LiveTable
 from enginetour.model.game import Game, Outcome, Termination
 from enginetour.reports.progress import Progress
 from enginetour.tournament import watching
 from enginetour.tournament.control import ask, socket_path, subscribe
-from enginetour.tournament.watching import Broadcast
+from enginetour.tournament.scheduler import Watcher
+from enginetour.tournament.watching import Broadcast, PgnExport, RunWatcher
 from tests.support.tournaments import config, default_signals, ended, running, scripted, task_for, until
 from tests.support.tournaments import scheduler as tournaments_scheduler
 
@@ -170,6 +172,21 @@ def test_nobody_listening_costs_nothing() -> None:
     made.progress(scheduler())
     assert server.told == []
     Broadcast(Progress("roundrobin", "autumn")).event(0, "moves", [{"ply": 1}])
+
+
+def test_who_follows_the_moves() -> None:
+    """Subscribers and a live table show the moves of games, but not lines of finished games."""
+    picture = Progress("roundrobin", "autumn")
+    exports = PgnExport(SimpleNamespace(), Watcher())  # type: ignore[arg-type]  # no game is written
+
+    def follows(listeners: int, screen: Watcher) -> bool:
+        console = Console()
+        console.screen = screen
+        return RunWatcher(picture, exports, console, heard(listeners)[0]).shows_moves()  # type: ignore[arg-type]
+
+    assert follows(1, Lines(picture))
+    assert follows(0, LiveTable(picture))
+    assert not follows(0, Lines(picture))
 
 
 def test_progress_is_told_when_it_changed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from enginetour.referee.record import (
     LIVE_INTERVAL_NS,
     PATIENCE_NS,
     STEP_PLIES,
+    UNWATCHED_INTERVAL_NS,
     LiveMoves,
     RawPly,
     Record,
@@ -35,9 +36,9 @@ SECOND_NS = 1_000_000_000
 class Table:
     """A record in which plies can be entered without a game."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, watched: bool = True) -> None:
         self.link, self.position = Eavesdropper(), Position()
-        self.record = Record(self.position, self.link, EnginePool())
+        self.record = Record(self.position, self.link, EnginePool(), watched=watched)
 
     def play(self, plies: int, elapsed_ms: int = 20) -> None:
         for _ in range(plies):
@@ -123,11 +124,15 @@ def test_who_looks_on_sees_both_ends_of_an_hourglass(table: Table) -> None:
     assert table.link.told[-1][1][0]["clocks"] == [700, 1300]
 
 
-def test_moves_are_told_ten_times_a_second_at_most(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Moves are reported at most ten times a second, several together."""
+@pytest.mark.parametrize(("watched", "interval"), [(True, LIVE_INTERVAL_NS), (False, UNWATCHED_INTERVAL_NS)])
+def test_moves_are_told_together(*, watched: bool, interval: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several moves are reported together, more often if somebody watches the game."""
+    assert LIVE_INTERVAL_NS < UNWATCHED_INTERVAL_NS
     now = SECOND_NS
     monkeypatch.setattr(time, "monotonic_ns", lambda: now)
-    table.record._live = LiveMoves(table.link, table.position, (None, None))
+    table = Table(watched=watched)
+    side = Side(sound(), TimeControl.parse("60"))
+    table.record.begin(*(Seat(side, Rules(), white=white) for white in (True, False)))
 
     def step() -> int:
         table.ask(now)
@@ -135,19 +140,19 @@ def test_moves_are_told_ten_times_a_second_at_most(table: Table, monkeypatch: py
         return table.record.due_ns
 
     table.play(1)
-    assert step() == SECOND_NS + LIVE_INTERVAL_NS  # it is written, and reported in this search if that is long enough
+    assert step() == SECOND_NS + interval  # it is written, and reported in this search if that is long enough
     table.play(1)
     now += 1
-    assert step() == SECOND_NS + LIVE_INTERVAL_NS
-    assert table.ask(now) == SECOND_NS + LIVE_INTERVAL_NS
+    assert step() == SECOND_NS + interval
+    assert table.ask(now) == SECOND_NS + interval
     assert table.link.told == []
-    now = SECOND_NS + LIVE_INTERVAL_NS
+    now = SECOND_NS + interval
     assert table.ask(now) == now + PATIENCE_NS  # it does not delay a fast answer either
     assert step() == NEVER_NS
     ((name, told),) = table.link.told
     assert (name, [move["ply"] for move in told]) == ("moves", [1, 2])
     table.play(1)
-    assert step() == now + LIVE_INTERVAL_NS
+    assert step() == now + interval
     assert len(table.link.told) == 1
 
 

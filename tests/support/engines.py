@@ -145,6 +145,7 @@ def game(
         replay,
         aborts=aborts,
         keep_lines=keep_lines,
+        watched=link is not None,
         spare=spare,
     )
     own = EnginePool()

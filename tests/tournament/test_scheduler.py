@@ -238,6 +238,15 @@ def test_the_process_of_such_an_engine_goes_with_its_game() -> None:
         assert {side.spec.restart for task in place.tasks for side in (task.white, task.black)} == {restart}
 
 
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_game_knows_whether_somebody_watches(*, shown: bool) -> None:
+    """A slot reports moves more often if a watcher shows them."""
+    place, watcher = Inline(ended), Heard()
+    watcher.shows_moves = lambda: shown  # type: ignore[method-assign]
+    loop_of(place, watcher=watcher).run()
+    assert {task.watched for task in place.tasks} == {shown}
+
+
 def test_both_legs_of_an_encounter_are_played_in_one_slot() -> None:
     """The second game of an encounter is played in the slot of the first, before other games."""
     loop, place = airborne(games_per_pairing=2)
