@@ -95,9 +95,11 @@ class Lines(Watcher):
         """Print the starts of games that waited for the result of an earlier game on the same slot."""
         if not self._begun:
             return
-        flying = {(pairing.white, pairing.black) for pairing in scheduler.playing()}
         with self._lock:
             begun, self._begun = self._begun, []
+            # Usually the result has been printed; otherwise the game is in progress, or it has failed without a result.
+            waits = any(slot in self._open for slot, _ in begun)
+            flying = {(pairing.white, pairing.black) for pairing in scheduler.playing()} if waits else set()
             lines = list[str]()
             for slot, names in begun:
                 if self._open.get(slot) in flying:

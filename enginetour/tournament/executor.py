@@ -168,18 +168,18 @@ class SlotProcess:
         self.work, self.starting = work, work.engines
         self._send(work.message)
 
-    def accept(self, version: str) -> None:
-        """Check the version that the slot sent. A slot of another version is ended, and its task fails."""
+    def accept(self, version: str) -> bool:
+        """Check the version that the slot sent. The task of a slot of another version fails, and the slot must end."""
         held, self._held = self._held or [], None
         if version == VERSION:
             for message in held:
                 self.out.send(message)
-            return
+            return True
         work, self.work = self.work, None
-        self.leave(now=True)
         if work is not None:
             what = f"enginetour was updated during this run: from {VERSION} to {version}"
             work.future.set_exception(TourError(what, step="start the run again with the same command"))
+        return False
 
     def _send(self, message: bytes) -> None:
         if self._held is None:
@@ -284,6 +284,8 @@ class LocalExecutor:
         self._command = command
         self._serial = itertools.count(1)
         self._slots: dict[int, SlotProcess] = {}
+        self._leaving: set[SlotProcess] = set()  # slots that get signals if they do not end
+        self._starting = 0  # number of engines that may be starting in all slots
         self._queue: deque[SlotTask] = deque()
         self._bell = Doorbell()  # the only object that other threads use
         self._closing = False
@@ -374,8 +376,7 @@ class LocalExecutor:
         block_ending_signals()
         try:
             while not self._closing or self._slots:
-                ending = [slot for slot in self._slots.values() if slot.signals]  # usually none of a thousand
-                due = [next_one for slot in ending if (next_one := slot.send_signals()) is not None]
+                due = [next_one for slot in self._leaving if (next_one := slot.send_signals()) is not None]
                 left = max(0.0, min(due) - time.monotonic()) if due else None
                 for key, events in self._selector.select(left):
                     if key.fd in self._selector.get_map():  # an earlier event of this loop may have closed it
@@ -446,7 +447,7 @@ class LocalExecutor:
     def _assign(self) -> None:
         while self._queue:
             index = self._free(self._queue[0].prefer)
-            starting = sum(slot.starting for slot in self._slots.values())
+            starting = self._starting
             if index is None or (starting and starting + self._queue[0].engines > self.settings.start_parallel):
                 return
             work = self._queue.popleft()
@@ -458,14 +459,22 @@ class LocalExecutor:
                 work.future.set_exception(failure)
                 continue
             slot.start(work)
+            self._starting += slot.starting
             self._watch_input(slot)
 
     def _free(self, prefer: int | None) -> int | None:
-        idle = [index for index in range(self._size) if index in self._slots and self._slots[index].idle]
-        unused = [index for index in range(self._size) if index not in self._slots]
-        if prefer in idle or prefer in unused:
+        """Return the preferred slot if it is free, otherwise one whose process runs, or one without a process."""
+        if prefer is not None and 0 <= prefer < self._size and self._is_free(prefer):
             return prefer
-        return next(iter(idle + unused), None)
+        free = [index for index in range(self._size) if self._is_free(index)]
+        return min(free, key=lambda index: (index not in self._slots, index), default=None)
+
+    def _is_free(self, index: int) -> bool:
+        return index not in self._slots or self._slots[index].idle
+
+    def _note_start(self, slot: SlotProcess) -> None:
+        self._starting -= slot.starting
+        slot.starting = 0
 
     def _start(self, index: int) -> SlotProcess:
         slot = SlotProcess(index, self._next_tag(), self._command, self.settings)
@@ -481,6 +490,7 @@ class LocalExecutor:
 
     def _leave(self, slot: SlotProcess, *, now: bool) -> None:
         slot.leave(now=now)
+        self._leaving.add(slot)
         self._watch_input(slot)
 
     def _watch_input(self, slot: SlotProcess) -> None:
@@ -501,21 +511,24 @@ class LocalExecutor:
         if not open_still:
             self._selector.unregister(slot.stdout)
             slot.left_unasked = not slot.leaving
-            slot.leave(now=True)  # it sends nothing more, so it must end, by a signal if necessary
+            self._leave(slot, now=True)  # it sends nothing more, so it must end, by a signal if necessary
 
     def _handle(self, slot: SlotProcess, kind: str, *values: Any) -> None:
         if kind == "event":
-            slot.starting *= values[0] != "start"
+            if values[0] == "start":
+                self._note_start(slot)
             if self._on_event is not None:
                 self._on_event(slot.index, *values)
             return
         if kind == "hello":
-            slot.accept(*values)
+            if not slot.accept(*values):
+                self._leave(slot, now=True)
             self._watch_input(slot)
             return
-        work, slot.work, slot.starting = slot.work, None, 0
+        self._note_start(slot)
+        work, slot.work = slot.work, None
         if slot.leaving and not slot.signals:
-            slot.leave(now=False)  # it only has to end its engines
+            self._leave(slot, now=False)  # it only has to end its engines
         if work is not None and kind == "result":
             work.future.set_result(values[0])
         elif work is not None:
@@ -535,6 +548,8 @@ class LocalExecutor:
         for fd in (slot.stdin, slot.stderr, slot.pidfd):
             if fd in self._selector.get_map():
                 self._selector.unregister(fd)
+        self._note_start(slot)
+        self._leaving.discard(slot)
         how, internal = slot.reap()
         del self._slots[slot.index]
         if slot.work is not None:

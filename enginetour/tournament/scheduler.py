@@ -85,7 +85,7 @@ class Allotment:
                 self._release(slot)
 
     def ordered(self, *offers: Sequence[Pairing]) -> Iterator[Pairing]:
-        """Yield the offers that may start, in order. With several slots, encounters that have begun come first.
+        """Yield the offers that may start, in order. With several slots, second games of an encounter come first.
 
         Games of encounters with a game in progress are omitted, because they wait for its slot. This is a generator,
         because the caller usually needs one game of thousands.
@@ -93,7 +93,9 @@ class Allotment:
         if self._slots == 1:
             yield from chain(*offers)
             return
-        begun = {name for slot in self._free & self._last.keys() for name in _either_way(self._last[slot])}
+        last = [self._last[slot] for slot in self._free & self._last.keys()]
+        # After the second game of an encounter, usually none is left, and a search through all offers would be in vain.
+        begun = {name for pairing in last if pairing.leg % 2 for name in _either_way(pairing)}
         engaged = self._engaged_either_way
         if begun:
             names = {name for encounter in begun for name in encounter[:2]}  # few names reject most offers at low cost
