@@ -97,12 +97,10 @@ class Lines(Watcher):
             return
         with self._lock:
             begun, self._begun = self._begun, []
-            # Usually the result has been printed; otherwise the game is in progress, or it has failed without a result.
-            waits = any(slot in self._open for slot, _ in begun)
-            flying = {(pairing.white, pairing.black) for pairing in scheduler.playing()} if waits else set()
             lines = list[str]()
             for slot, names in begun:
-                if self._open.get(slot) in flying:
+                before = self._open.get(slot)  # usually printed by now; a failed game has no result
+                if before and before in [(pairing.white, pairing.black) for pairing in scheduler.playing()]:
                     self._begun.append((slot, names))
                 else:
                     lines.append(self._started(slot, names))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, time
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, PydanticUserError, ValidationError
 
 from enginetour.model.errors import suggest
 
@@ -186,7 +186,11 @@ def _range_of(findings: Sequence[ErrorDetails], model: type[BaseModel] | None, k
     """Return both limits of a number that is outside of them, or "" if it does not have two."""
     if model is None or len(findings) > 1 or findings[0]["type"] not in _LIMITS:
         return ""
-    for schema in _schemas_at(model.model_json_schema(), keys):
+    try:
+        whole = model.model_json_schema()
+    except PydanticUserError:  # settings of a plugin can have types without a JSON schema
+        return ""
+    for schema in _schemas_at(whole, keys):
         least, above, most = (schema.get(name) for name in ("minimum", "exclusiveMinimum", "maximum"))
         if most is not None and least is not None:
             return f"{_MUST}between {least} and {most}"

@@ -72,6 +72,19 @@ def test_a_line_has_the_key_the_allowed_values_and_the_value_found(given: dict[s
     assert plain_error(caught.value, _Settings, given) == line
 
 
+def test_a_model_without_a_json_schema() -> None:
+    """Settings of a plugin can have types without a JSON schema; the line then has one limit."""
+
+    class Foreign(BaseModel):
+        model_config = ConfigDict(arbitrary_types_allowed=True)
+        span: slice = slice(1)
+        count: int = Field(default=1, ge=1, le=9)
+
+    with pytest.raises(ValidationError) as raised:
+        Foreign.model_validate({"count": 0})
+    assert plain_error(raised.value, Foreign, {"count": 0}) == "count: must be at least 1 (found 0)"
+
+
 def test_places_around_the_data() -> None:
     """Keys around the data are named, and the names of alternatives are not."""
     given = {"inner": [{"nodes": "x"}]}
