@@ -373,7 +373,7 @@ class LiveMoves:
         position: Position,
         clocks: Sequence[int | None],
         *,
-        watched: bool = True,
+        watched: bool,
         hourglass: bool = False,
     ) -> None:
         """Start in the first position after the opening. `clocks` are in milliseconds, White's clock first."""
@@ -446,7 +446,7 @@ class Record:
     """The record of one game in progress. It uses a second board, which follows the board of the game."""
 
     def __init__(
-        self, position: Position, link: Link, pool: EnginePool, keep_lines: str = "", *, watched: bool = True
+        self, position: Position, link: Link, pool: EnginePool, keep_lines: str = "", *, watched: bool
     ) -> None:
         self._position = position
         self._scribe = PlyWriter(position, keep_lines)

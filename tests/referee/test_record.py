@@ -118,7 +118,7 @@ def test_a_row_of_plies_is_written_piece_by_piece(table: Table) -> None:
 
 def test_who_looks_on_sees_both_ends_of_an_hourglass(table: Table) -> None:
     """Both hourglasses are reported: the mover's time goes to the other clock."""
-    live = LiveMoves(table.link, table.position, (1000, 1000), hourglass=True)
+    live = LiveMoves(table.link, table.position, (1000, 1000), watched=True, hourglass=True)
     live.next_ns = 0
     live.look([MoveMade("g1f3", "Nf3", clock_ms=700, elapsed_ms=300)])
     assert table.link.told[-1][1][0]["clocks"] == [700, 1300]
