@@ -34,6 +34,7 @@ from enginetour.tournament.control import (
     subscribe,
 )
 from enginetour.tournament.executor import LocalExecutor, SlotSettings
+from tests.support.tournaments import until
 
 Answering = tuple[Path, ControlServer]
 
@@ -279,6 +280,7 @@ def test_slow_subscriber(running: Answering, monkeypatch: pytest.MonkeyPatch) ->
         for _ in range(300):
             server.publish({"event": "board", "text": "x" * 5_000})
         assert ask(path, {"do": "status"}) == {"ok": True, "do": "status"}
+        until(lambda: server.listeners == 0)  # a sleeper that starts to read earlier could keep up
         received = 0
         while data := sleeper.recv(65_536):
             received += len(data)
