@@ -97,10 +97,11 @@ class Lines(Watcher):
             return
         with self._lock:
             begun, self._begun = self._begun, []
+            playing = {(pairing.white, pairing.black) for pairing in scheduler.playing()}
             lines = list[str]()
             for slot, names in begun:
                 before = self._open.get(slot)  # usually printed by now; a failed game has no result
-                if before and before in [(pairing.white, pairing.black) for pairing in scheduler.playing()]:
+                if before and before in playing:
                     self._begun.append((slot, names))
                 else:
                     lines.append(self._started(slot, names))
