@@ -235,6 +235,10 @@ def _temporary_file(target: Path) -> Iterator[Path]:
             raise storage_failure(error, target, "cannot be created", step) from error
         try:
             yield new
+        except TourError as error:
+            if error.place == str(new):  # only its later name means something to the user
+                error.place = str(target)
+            raise
         finally:
             if has_name(mark.fileno(), new):
                 for suffix in ("-journal", "-wal", "-shm"):
@@ -270,7 +274,8 @@ def _verify(new: Path) -> dict[str, int]:
         lost = reader.execute("PRAGMA foreign_key_check").fetchone()
         if found != "ok" or lost is not None:
             fault = found if lost is None else f"a row of {lost[0]} refers to a row that does not exist"
-            raise StoreRefused(f"the database is damaged ({fault})", place=str(new), step="run enginetour db check")
+            step = "check the database with enginetour db check, then the disk"
+            raise StoreRefused(f"the copy is damaged ({fault})", place=str(new), step=step)
         return _rows(reader)
 
 

@@ -91,7 +91,7 @@ def test_log_of_another_database_is_not_adopted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["damaged", "full", "lost row"])
 def test_nothing_bears_the_name_before_all_is_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
-    """A copy that cannot be finished or verified leaves no file."""
+    """A copy that cannot be finished or verified leaves no file, and the error names the file that was asked for."""
     path, target = tmp_path / "t.db", tmp_path / "copies" / "copy.db"
     target.parent.mkdir()
     store, log = open_log(path)
@@ -114,8 +114,9 @@ def test_nothing_bears_the_name_before_all_is_well(tmp_path: Path, monkeypatch: 
         monkeypatch.setattr(backup, "connect", lambda path, mode: real(f"{path.as_uri()}?{mode}", uri=True))
     else:
         monkeypatch.setattr(backup, "_verify", lambda _: {})
-    with pytest.raises(TourError):
+    with pytest.raises(TourError) as refused:
         back_up(path, target)
+    assert refused.value.place == str(target)
     assert list(target.parent.iterdir()) == []
 
 
