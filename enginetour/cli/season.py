@@ -64,7 +64,7 @@ def play_league(path: Path, db: Address | None, options: RunOptions) -> int:
     signals.last_line = f"stopped; {again} resumes it"
 
     def stop() -> None:
-        run.stop(now=signals.is_hard())
+        run.stop(now=signals.is_hard(), cause=signals.name)
         if not signals.is_hard():
             wait = f"games in progress have {run.league.base.play.grace:g} s to finish"
             tell(f"stopping: {wait}; Ctrl-C again stops at once")

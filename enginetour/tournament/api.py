@@ -58,7 +58,7 @@ from enginetour.tournament.executor import LocalExecutor, probe_executor
 from enginetour.tournament.plan import own_cores, prepare
 from enginetour.tournament.probing import detect_each
 from enginetour.tournament.rating import definition_from, entrant_named, rate_files, rate_next, rate_stored
-from enginetour.tournament.recorded import ENDS, Dropped, RecordedRun, check_limits
+from enginetour.tournament.recorded import ENDS, ENOUGH_GAMES, Dropped, RecordedRun, check_limits
 from enginetour.tournament.run import open_session
 from enginetour.tournament.scheduler import RunEnd, Scheduler, Screen
 from enginetour.tournament.watching import run_state
@@ -572,6 +572,7 @@ class Run:
         self._on_event, self._slots, self._most = on_event, concurrency, max_games
         self._new, self._accept_change, self._force = new, accept_change, force
         self._stopping: Literal["", "finish", "now"] = ""
+        self._cause = "a stop was requested"  # also of a stop through the control socket
         self._cores: Cores | None = None
         self._made: RecordedRun | None = None
         self._scheduler: Scheduler | None = None
@@ -631,11 +632,14 @@ class Run:
             made.progress.take(scheduler)
         return status_json(made.progress, self.state)
 
-    def stop(self, *, now: bool = False, grace: float | None = None) -> None:
+    def stop(self, *, now: bool = False, grace: float | None = None, cause: str = "") -> None:
         """Start no new games. If `now` is true, also drop the games in progress; the next run plays them again.
 
-        With `grace`, games in progress are dropped after this number of seconds.
+        With `grace`, games in progress are dropped after this number of seconds. The last event of the run names the
+        `cause` of the first stop, if it has one.
         """
+        if cause and not self._stopping:
+            self._cause = cause
         self._stopping = "now" if now else self._stopping or "finish"
         if (scheduler := self._scheduler) is not None:
             scheduler.inbox.put(lambda: scheduler.stop(now=now, grace=grace))
@@ -707,7 +711,7 @@ class Run:
                 return end
 
     def _why(self, end: RunEnd) -> str:
-        return ENDS.get(end, "max_games was reached" if end is RunEnd.ENOUGH else "a stop was requested")
+        return ENDS.get(end, ENOUGH_GAMES if end is RunEnd.ENOUGH else self._cause)
 
     def _ready(self, scheduler: Scheduler) -> None:
         scheduler.paused = self._paused

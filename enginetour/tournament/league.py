@@ -41,7 +41,7 @@ from enginetour.tournament.executor import probe_executor
 from enginetour.tournament.plan import Plan, prepare
 from enginetour.tournament.probing import probe_all, refuse_unfit
 from enginetour.tournament.quality import Reserves
-from enginetour.tournament.recorded import Dropped, check_limits, complete_files
+from enginetour.tournament.recorded import ENOUGH_GAMES, Dropped, check_limits, complete_files
 from enginetour.tournament.scheduler import RunEnd
 
 
@@ -300,12 +300,15 @@ class LeagueRun:
             parts = [f"{playing.stage.label} {playing.run.games}" for playing in self._running if playing.run.games]
         return " · ".join([self.league.name, *parts])
 
-    def stop(self, *, now: bool = False) -> None:
-        """Start no new games. If `now` is true, also drop the games in progress. Other threads may call it."""
+    def stop(self, *, now: bool = False, cause: str = "") -> None:
+        """Start no new games. If `now` is true, also drop the games in progress. Other threads may call it.
+
+        The last events of the tournaments name the `cause` of the first stop, if it has one.
+        """
         with self._lock:
             self._stopping = "now" if now else self._stopping or "finish"
             for playing in self._running:
-                playing.run.stop(now=now, grace=playing.run.tournament.config.play.grace)
+                playing.run.stop(now=now, grace=playing.run.tournament.config.play.grace, cause=cause)
 
     def play(self) -> RunEnd:
         """Begin the first season if there is none, and play until the season ends or the run is stopped."""
@@ -398,10 +401,10 @@ class LeagueRun:
                 self._share()
             if isinstance(end, BaseException):
                 failure = failure or end
-                self.stop()
+                self.stop(cause=f"the run of {playing.stage.title} failed")
             elif end is not RunEnd.FINISHED:
                 if end is RunEnd.ENOUGH:
-                    self.stop()
+                    self.stop(cause=ENOUGH_GAMES)
                 elif end is RunEnd.STOPPED and not self._stopping:
                     self._finish()
                 worst = end if worst is RunEnd.FINISHED else min(worst, end, key=_UNFINISHED.index)
@@ -420,7 +423,7 @@ class LeagueRun:
         """Return whether no more games start. Stop the tournaments when the time `until` has been reached."""
         if self.until is not None and not self._stopping and self.clock() >= self.until:
             self.tell(f"{format_clock(self.until)}: --stop-at reached, no new games; finishing games in progress")
-            self.stop()
+            self.stop(cause="--stop-at")
         return bool(self._stopping)
 
     def _start(self, stage: Stage, config: Config) -> None:
@@ -433,7 +436,7 @@ class LeagueRun:
                     self._games, own = self._games + 1, own + 1
                     # The run ends by itself if all games since its start were its own.
                     if self.max_games is not None and self._games >= self.max_games > begun + own:
-                        self.stop()
+                        self.stop(cause=ENOUGH_GAMES)
                 self.on_event(event)
 
         def play() -> None:

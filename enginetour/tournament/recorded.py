@@ -45,6 +45,7 @@ ENDS = {
     RunEnd.BUSY: "the machine was too busy for the remaining games",
     RunEnd.FAILED: "games were not finished because of internal errors",
 }
+ENOUGH_GAMES = "max_games was reached"
 
 
 class Dropped(Exception):

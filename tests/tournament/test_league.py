@@ -836,6 +836,15 @@ def test_a_number_of_games_is_that_of_all_tournaments(
     assert found == played
 
 
+def test_a_number_of_games_is_the_cause_of_every_stop(tmp_path: Path) -> None:
+    """Also a tournament that ends because another one played the last game names --max-games as the cause."""
+    league(tmp_path, "parallel = 2")
+    done = tour(tmp_path, "run", "league.toml", "--max-games", "5", expect=8)
+    stops = [line for line in done.stderr.splitlines() if ": stopped, " in line]
+    assert stops
+    assert all(line.endswith(": max_games was reached") for line in stops), done.stderr
+
+
 def test_shares() -> None:
     """Concurrent games are divided by weight, each tournament has one, and all are used."""
     assert shares(60, [1.0] * 6) == [10] * 6
