@@ -31,7 +31,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import SimpleNamespace
-from typing import IO, Any, Protocol, Self, cast
+from typing import IO, Any, Protocol, Self, TextIO, cast
 from unittest import mock
 
 import chess.pgn
@@ -193,13 +193,21 @@ class Child:
             self.exitcode = os.waitstatus_to_exitcode(status) if pid else None
 
 
+def _streams() -> tuple[TextIO, TextIO]:
+    """Return stdout and stderr of a new process; they leave their descriptors open when other streams replace them."""
+    out, err = (
+        io.TextIOWrapper(io.FileIO(number, "w", closefd=False), "utf-8", write_through=True) for number in (1, 2)
+    )
+    return out, err
+
+
 def _be_slot(folder: str, env: dict[str, str], *streams: Connection) -> None:
     os.setsid()
     for number, stream in enumerate(streams):
         os.dup2(stream.fileno(), number)
         stream.close()
     os.closerange(3, 1 << 16)  # descriptors of the run
-    sys.stdout, sys.stderr = (io.TextIOWrapper(io.FileIO(number, "w"), write_through=True) for number in (1, 2))
+    sys.stdout, sys.stderr = _streams()
     os.environ.clear()
     os.environ.update(env)
     os.chdir(folder)
@@ -774,9 +782,7 @@ def live(
     with errors.open("wb") as sink:
         os.dup2(sink.fileno(), 2)
     out.close()
-    sys.stdout, sys.stderr = (
-        io.TextIOWrapper(io.FileIO(number, "w"), "utf-8", write_through=True) for number in (1, 2)
-    )
+    sys.stdout, sys.stderr = _streams()
     os.environ.clear()
     os.environ.update(environment | {"TMPDIR": str(temporary(folder))})
     os.chdir(folder)
