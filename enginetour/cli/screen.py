@@ -100,8 +100,8 @@ class Lines(Watcher):
             playing = {(pairing.white, pairing.black) for pairing in scheduler.playing()}
             lines = list[str]()
             for slot, names in begun:
-                before = self._open.get(slot)  # usually printed by now; a failed game has no result
-                if before and before in playing:
+                # Usually the result of the earlier game has been printed by now; a failed game has none.
+                if self._open.get(slot) in playing:
                     self._begun.append((slot, names))
                 else:
                     lines.append(self._started(slot, names))

@@ -274,6 +274,7 @@ class LeagueRun:
     force: bool = False
     clock: Callable[[], float] = time.time
     _stopping: str = ""
+    _cause: str = ""  # of the first stop that has one
     _season: int = 0  # number of the season that it plays; 0 before the first look at the database
     _paused: bool = False
     _games: int = 0
@@ -306,9 +307,10 @@ class LeagueRun:
         The last events of the tournaments name the `cause` of the first stop, if it has one.
         """
         with self._lock:
+            self._cause = self._cause or cause
             self._stopping = "now" if now else self._stopping or "finish"
             for playing in self._running:
-                playing.run.stop(now=now, grace=playing.run.tournament.config.play.grace, cause=cause)
+                playing.run.stop(now=now, grace=playing.run.tournament.config.play.grace, cause=self._cause)
 
     def play(self) -> RunEnd:
         """Begin the first season if there is none, and play until the season ends or the run is stopped."""
@@ -464,7 +466,7 @@ class LeagueRun:
             self._share()
             playing.thread.start()
             if self._stopping:
-                run.stop(now=self._stopping == "now")
+                run.stop(now=self._stopping == "now", cause=self._cause)
 
     def _share(self) -> None:
         """Divide the concurrency between the running tournaments by their weights."""

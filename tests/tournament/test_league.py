@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
@@ -785,10 +785,10 @@ class _Scripted:
         self, tournament: Tournament, *, on_event: Callable[..., object], max_games: int | None, **_: Any
     ) -> None:
         self.tournament, self.on_event, self.max_games = tournament, on_event, max_games
-        self.paused, self.is_stopped = False, False
+        self.paused, self.is_stopped, self.cause = False, False, ""
 
-    def stop(self, **_: Any) -> None:
-        self.is_stopped = True
+    def stop(self, *, cause: str = "", **_: Any) -> None:
+        self.is_stopped, self.cause = True, cause
 
     def resize(self, _: int) -> None:
         pass
@@ -843,6 +843,19 @@ def test_a_number_of_games_is_the_cause_of_every_stop(tmp_path: Path) -> None:
     stops = [line for line in done.stderr.splitlines() if ": stopped, " in line]
     assert stops
     assert all(line.endswith(": max_games was reached") for line in stops), done.stderr
+
+
+def test_a_tournament_that_begins_during_a_stop_has_its_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stop can come from the thread of another tournament while this one is being started."""
+    run = LeagueRun(read_league(league(tmp_path)), tmp_path / "league.db", print, print, force=True)
+    begin_season(run.league, run.database, print)
+    monkeypatch.setattr("enginetour.tournament.league.Run", _Scripted)
+    monkeypatch.setattr(_Scripted, "results", {"Mini S1 Premier": "1"})
+    run.stop(cause="SIGINT")
+    run._start(*run._playable()[0])
+    (playing,) = run._running
+    playing.thread.join()
+    assert cast("_Scripted", playing.run).cause == "SIGINT"
 
 
 def test_shares() -> None:
