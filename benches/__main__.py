@@ -11,6 +11,7 @@ divisions, of the site of a league, of the server and of the forecasts of a run 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import tempfile
@@ -39,6 +40,7 @@ from benches.reporting import reporting
 from benches.scanning import scanning
 from benches.starting import starting
 from benches.storing import storing
+from enginetour.cli.main import GARBAGE
 
 LISTS = ("fold", "store", "rate", "step", "scan", "import", "peers")
 PAIRINGS = ("pair", "dutch", "gotha")
@@ -56,6 +58,7 @@ SEPARATE = {
 
 def main() -> None:
     """Run the chosen benchmarks and print a line for each measurement."""
+    gc.set_threshold(GARBAGE)  # as in the command
     if sys.argv[1:2] and (separate := SEPARATE.get(sys.argv[1])):
         import_module(f"benches.{separate}").main(sys.argv[2:])
         return

@@ -7,7 +7,6 @@ between neighboring divisions. No engine is started.
 from __future__ import annotations
 
 import argparse
-import gc
 import random
 import resource
 import tempfile
@@ -18,7 +17,6 @@ from functools import cache
 from pathlib import Path
 
 from benches.simulated import played, thought_moves
-from enginetour.cli.main import GARBAGE
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.league import Rules, first_season
 from enginetour.model.game import Entrant, Game, GameFinished, MoveMade, Opening, Pairing
@@ -47,7 +45,6 @@ def main(args: Sequence[str]) -> None:
     parser.add_argument("--more", type=int, default=100, help="games before the second site (default %(default)s)")
     parser.add_argument("--folder", type=Path, help="directory of database and site (default: the temporary directory)")
     given = parser.parse_args(args)
-    gc.set_threshold(GARBAGE)  # as in the command
     with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
         for line in measured(Path(folder), given.divisions, given.left, given.more):
             print(line, flush=True)

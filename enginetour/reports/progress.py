@@ -251,6 +251,11 @@ class Progress:
         return () if self._format is None else tuple(self._format.standings(self._state))
 
     @cached_property
+    def engines(self) -> int:
+        """Return the number of engines, for which the standings are computed once and not in each state."""
+        return len(self.placed)
+
+    @cached_property
     def test(self) -> tuple[tuple[str, str], MatchTest] | None:
         """Return the engines and the sequential test of a match, or None if there is no test."""
         return None if self._format is None else sprt.current_test(self._format, self._state)
@@ -290,8 +295,15 @@ class Progress:
         """Return the maximum number of games, or None for a test without a game limit."""
         return None if sprt.is_open_ended(self.done, self.remaining) else self.done + self.remaining[1]
 
+    def recount(self) -> None:
+        """Count the engines again, because a change of the tournament may have added some."""
+        self.__dict__.pop("engines", None)
+
     def stand(self, format_: Any, state: Any) -> None:
-        """Set the format and the state of a tournament, which may be running or not."""
+        """Set the format and the state of a tournament, which may be running or not.
+
+        If engines were added, `recount` must follow.
+        """
         if format_ is self._format and state is self._state:
             return
         self._format, self._state = format_, state
@@ -355,7 +367,7 @@ class Progress:
 
 def headline(picture: Progress) -> str:
     """Format ``bubble · autumn-bubble · 14 engines · 57 of 90-141 games · ends Sun 04:10 (in 60 min)``."""
-    parts = [picture.system, safe_text(picture.name), f"{len(picture.placed)} engines"]
+    parts = [picture.system, safe_text(picture.name), f"{picture.engines} engines"]
     parts += [format_round(picture.stage)] if picture.stage else []
     parts.append(format_games(picture.done, picture.remaining))
     if max(picture.slots, picture.busy) > 1:

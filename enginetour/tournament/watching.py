@@ -48,7 +48,8 @@ class RunProgress(Progress):
             self._warned_of, self.warnings = self.slots, tuple(self.crowd(self.slots))
 
     def recount(self) -> None:
-        """Count the games that are not void in the log, and read the withdrawals."""
+        """Count the engines and the games that are not void again, and read the withdrawals."""
+        super().recount()
         self.withdrawals = self.log.withdrawals()
         self.endings = self.log.endings()
         self.done = self.endings.total()

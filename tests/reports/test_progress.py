@@ -203,6 +203,18 @@ def test_a_look_works_nothing_out() -> None:
     assert (made.placed[0].name, made.estimate) == ("997 left", 59820.0)
 
 
+def test_lines_count_the_engines_once() -> None:
+    """The line of each state has the number of engines without new standings, until engines may have been added."""
+    made, format_ = Progress("roundrobin", "autumn"), Counting()
+    for left in (1000, 999, 998):
+        made.take(looked_at(format_, left))
+        assert "· 1 engines ·" in headline(made)
+    assert format_.asked["standings"] == 1
+    made.recount()
+    assert "· 1 engines ·" in headline(made)
+    assert format_.asked["standings"] == 2
+
+
 def test_an_event_of_a_game_that_is_not_known_changes_nothing() -> None:
     """A move of an unknown game is ignored."""
     made = picture()
