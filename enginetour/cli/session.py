@@ -32,7 +32,7 @@ from enginetour.tournament import run
 from enginetour.tournament.executor import LocalExecutor
 from enginetour.tournament.plan import few_open, overload_warnings, own_cores
 from enginetour.tournament.recorded import ENDS, Dropped, RecordedRun, check_limits
-from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
+from enginetour.tournament.scheduler import GameLimit, RunEnd, Scheduler, Watcher
 from enginetour.tournament.watching import RunProgress
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ class Run:
                 limits=self._check_limits,
                 ready=ready,
                 cause=self._why,
-                most_games=self.options.max_games,
+                limit=GameLimit(self.options.max_games),
                 cluster=self._dask,
                 watchers=watchers,
             )

@@ -60,7 +60,7 @@ from enginetour.tournament.probing import detect_each
 from enginetour.tournament.rating import definition_from, entrant_named, rate_files, rate_next, rate_stored
 from enginetour.tournament.recorded import ENDS, ENOUGH_GAMES, Dropped, RecordedRun, check_limits
 from enginetour.tournament.run import open_session
-from enginetour.tournament.scheduler import RunEnd, Scheduler, Screen
+from enginetour.tournament.scheduler import GameLimit, RunEnd, Scheduler, Screen
 from enginetour.tournament.watching import run_state
 
 if TYPE_CHECKING:
@@ -544,7 +544,7 @@ class Run:
         *,
         on_event: OnEvent | None = None,
         concurrency: int | None = None,
-        max_games: int | None = None,
+        max_games: int | GameLimit | None = None,
         new: bool = False,
         accept_change: bool = False,
         force: bool = False,
@@ -559,7 +559,7 @@ class Run:
             on_event: receives each event of the event log, in the thread of `play`. docs/reference/event-log.md
                 describes the events. An exception that it raises ends the run.
             concurrency: number of concurrent games; None for that of the configuration.
-            max_games: stop after this number of games.
+            max_games: stop after this number of games; several runs can share a `GameLimit`.
             new: start the next edition of a finished tournament.
             accept_change: resume although an engine has changed.
             force: allow more concurrent games than processors.
@@ -569,7 +569,8 @@ class Run:
                 of this run.
         """
         self.tournament, self._reserves, self._paused, self._pool = tournament, reserves, paused, pool
-        self._on_event, self._slots, self._most = on_event, concurrency, max_games
+        self._on_event, self._slots = on_event, concurrency
+        self._limit = max_games if isinstance(max_games, GameLimit) else GameLimit(max_games)
         self._new, self._accept_change, self._force = new, accept_change, force
         self._stopping: Literal["", "finish", "now"] = ""
         self._cause = "a stop was requested"  # also of a stop through the control socket
@@ -700,7 +701,7 @@ class Run:
                     limits=lambda count, force: check_limits(self._cores, count, force),
                     ready=self._ready,
                     cause=self._why,
-                    most_games=self._most,
+                    limit=self._limit,
                     pool=self._pool,
                     sinks=(self._sink,),
                 )

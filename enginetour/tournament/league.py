@@ -18,7 +18,6 @@ from queue import Empty, SimpleQueue
 from enginetour.engines.registry import of_workspace
 from enginetour.formats.league import Move, Season, first_season, next_season
 from enginetour.model.errors import AlreadyRunning, InputRefused, StoreRefused, UsageRefused, suggest
-from enginetour.model.game import Outcome
 from enginetour.reports.progress import format_clock
 from enginetour.store.address import Address, results_of, workspace_of
 from enginetour.store.database import lock_of
@@ -42,7 +41,7 @@ from enginetour.tournament.plan import Plan, prepare
 from enginetour.tournament.probing import probe_all, refuse_unfit
 from enginetour.tournament.quality import Reserves
 from enginetour.tournament.recorded import ENOUGH_GAMES, Dropped, check_limits, complete_files
-from enginetour.tournament.scheduler import RunEnd
+from enginetour.tournament.scheduler import GameLimit, RunEnd
 
 
 def read_league(path: Path) -> League:
@@ -277,11 +276,15 @@ class LeagueRun:
     _cause: str = ""  # of the first stop that has one
     _season: int = 0  # number of the season that it plays; 0 before the first look at the database
     _paused: bool = False
-    _games: int = 0
     _reserves: Reserves = field(default_factory=Reserves)
+    _limit: GameLimit = field(init=False)
     _running: list[_Playing] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _over: SimpleQueue[tuple[_Playing, RunEnd | BaseException]] = field(default_factory=SimpleQueue)
+
+    def __post_init__(self) -> None:
+        """Make the limit that all tournaments share."""
+        self._limit = GameLimit(self.max_games)
 
     @property
     def slots(self) -> int:
@@ -325,7 +328,7 @@ class LeagueRun:
             while configs := self._playable():
                 if self._is_over():
                     return RunEnd.STOPPED
-                if self.max_games is not None and self._games >= self.max_games:
+                if self._limit.is_reached:
                     return RunEnd.ENOUGH
                 if (end := self._play_together(configs)) is not RunEnd.FINISHED:
                     return end
@@ -387,9 +390,9 @@ class LeagueRun:
         """Play tournaments, at most `parallel` at a time. Return the worst reason for which one did not end."""
         parallel, worst, failure = self.league.section.parallel, RunEnd.FINISHED, None
         while queue or self._running:
-            while queue and len(self._running) < min(parallel, self.slots) and not self._is_over():
+            while queue and len(self._running) < min(parallel, self.slots) and self._may_start():
                 self._start(*queue.pop(0))
-            if not self._running:  # the run was stopped
+            if not self._running:  # no more tournaments start
                 break
             try:
                 playing, end = self._over.get(timeout=None if self.until is None else _CLOCK_S)
@@ -412,7 +415,9 @@ class LeagueRun:
                 worst = end if worst is RunEnd.FINISHED else min(worst, end, key=_UNFINISHED.index)
         if failure is not None:
             raise failure
-        return RunEnd.STOPPED if queue and worst is RunEnd.FINISHED else worst
+        if queue and worst is RunEnd.FINISHED:
+            return RunEnd.ENOUGH if self._limit.is_reached else RunEnd.STOPPED
+        return worst
 
     def _finish(self) -> None:
         """Start no new games, because a request has stopped one of the tournaments: it is for the whole season."""
@@ -428,17 +433,12 @@ class LeagueRun:
             self.stop(cause="--stop-at")
         return bool(self._stopping)
 
-    def _start(self, stage: Stage, config: Config) -> None:
-        begun, own = self._games, 0
+    def _may_start(self) -> bool:
+        return not (self._is_over() or self._limit.is_used_up)
 
+    def _start(self, stage: Stage, config: Config) -> None:
         def on_event(event: Mapping[str, object]) -> None:
-            nonlocal own
             with self._lock:
-                if event["event"] == "game" and event["result"] != str(Outcome.VOID):
-                    self._games, own = self._games + 1, own + 1
-                    # The run ends by itself if all games since its start were its own.
-                    if self.max_games is not None and self._games >= self.max_games > begun + own:
-                        self.stop(cause=ENOUGH_GAMES)
                 self.on_event(event)
 
         def play() -> None:
@@ -452,7 +452,7 @@ class LeagueRun:
             Tournament(config, self.database),
             on_event=on_event,
             concurrency=1,
-            max_games=None if self.max_games is None else self.max_games - begun,
+            max_games=self._limit,
             accept_change=self.accept_change,
             force=self.force,
             reserves=self._reserves,

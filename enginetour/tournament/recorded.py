@@ -22,7 +22,7 @@ from enginetour.tournament.control import ControlServer, socket_path
 from enginetour.tournament.events import EventLog, RunEvents, Sink, catch_up
 from enginetour.tournament.forecasting import ForecastRefresher
 from enginetour.tournament.plan import opening_names, overload_warnings, refuse_few_files, refuse_overload
-from enginetour.tournament.scheduler import RunEnd, Scheduler, Screen, Watcher
+from enginetour.tournament.scheduler import GameLimit, RunEnd, Scheduler, Screen, Watcher
 from enginetour.tournament.watching import (
     Broadcast,
     PgnExport,
@@ -96,7 +96,7 @@ class RecordedRun:
         limits: Callable[[int, bool], None],
         ready: Callable[[Scheduler], None],
         cause: Callable[[RunEnd], str],
-        most_games: int | None = None,
+        limit: GameLimit,
         pool: SlotPool | None = None,
         cluster: DaskExecutor | None = None,
         sinks: Sequence[Sink] = (),
@@ -112,7 +112,7 @@ class RecordedRun:
             limits: raises UsageRefused if a number of concurrent games is too large, unless it is forced.
             ready: receives the scheduler before the first game.
             cause: returns why the run ended, for the last event.
-            most_games: stop after this number of games; None for no limit.
+            limit: the largest number of games.
             pool: the concurrent games of a league, which a request changes instead of those of this run.
             cluster: plays the games instead of `executor`.
             sinks: receive the events of the event log, too.
@@ -143,7 +143,7 @@ class RecordedRun:
             return [broadcast.server, self._exports]
 
         self._publish_start(events, last)
-        how: dict[str, Any] = {"slots": slots, "most_games": most_games, "ready": begin, "cluster": cluster}
+        how: dict[str, Any] = {"slots": slots, "limit": limit, "ready": begin, "cluster": cluster}
         end, self.playing = RunEnd.STOPPED, True
         try:
             with suppress(Dropped):

@@ -49,7 +49,7 @@ from enginetour.tournament.probing import (
     without_lacking,
 )
 from enginetour.tournament.quality import FailureCounts, Reserves, counted_failures
-from enginetour.tournament.scheduler import RunEnd, Scheduler, Watcher
+from enginetour.tournament.scheduler import GameLimit, RunEnd, Scheduler, Watcher
 from enginetour.tournament.setbacks import Standstill
 
 if TYPE_CHECKING:
@@ -480,7 +480,7 @@ def play(
     watcher: Watcher,
     *,
     slots: int,
-    most_games: int | None,
+    limit: GameLimit,
     ready: Ready,
     cluster: DaskExecutor | None = None,
 ) -> RunEnd:
@@ -514,7 +514,7 @@ def play(
         executor=executor,
         task_for=session.task,
         slots=slots,
-        most_games=most_games,
+        limit=limit,
         copies=copies,
         watcher=watcher,
         free_bytes=backend.free_bytes,

@@ -9,6 +9,7 @@ stops the run.
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,6 +51,48 @@ if TYPE_CHECKING:
 # Source: runner spec 14. Slots are numbered from 0; the executor may use a slot with another number.
 
 Encounter = tuple[str, str, int]  # the two names in sorted order, and the number of their encounter
+
+
+class GameLimit:
+    """The largest number of games of a run, or of several runs together, each of which has a thread of its own.
+
+    Void games do not count. `most` is None if there is no limit.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self._left = math.inf if most is None else most  # number of games that may still start
+        self._playing = 0
+        self._lock = threading.Lock()
+
+    @property
+    def is_used_up(self) -> bool:
+        """Return whether no game may start, unless one of those in progress turns out not to count."""
+        return self._left <= 0
+
+    @property
+    def is_reached(self) -> bool:
+        """Return whether all games have been played."""
+        with self._lock:
+            return self._left <= 0 and not self._playing
+
+    def begin(self) -> bool:
+        """Count a game that starts now. Return False if it may not start."""
+        with self._lock:
+            may = self._left > 0
+            self._left -= may
+            self._playing += may
+            return may
+
+    def end(self, *, counts: bool) -> None:
+        """Note the end of a game. If it does not count, another one may start."""
+        with self._lock:
+            self._playing -= 1
+            self._left += not counts
+
+    def give_back(self) -> None:
+        """Allow another game, because one that counted was already in the log."""
+        with self._lock:
+            self._left += 1
 
 
 class Allotment:
@@ -311,7 +354,7 @@ class Scheduler:
     executor: Executor
     task_for: Callable[[Pairing, int], GameTask]
     slots: int = 1
-    most_games: int | None = None
+    limit: GameLimit = field(default_factory=GameLimit)
     copies: Mapping[str, int] = field(default_factory=dict)  # entrant -> largest number of processes of its engine
     watcher: Watcher = field(default_factory=Watcher)
     inbox: SimpleQueue[Callable[[], None]] = field(default_factory=SimpleQueue)
@@ -345,7 +388,7 @@ class Scheduler:
         self._unchecked = True  # whether an engine may exceed a limit of failures
 
     def run(self) -> RunEnd:
-        """Play until no game is left, the run is stopped, or `most_games` games have been played."""
+        """Play until no game is left, the run is stopped, or the limit has been reached."""
         while True:
             self._act()  # first, so that no new game starts after a stop
             self._check_failures()  # an earlier run may have been killed before it replaced an engine
@@ -421,9 +464,7 @@ class Scheduler:
             return
         early = len(self._unwritten)
         room = self.slots - len(self.flying)
-        if self.most_games is not None:
-            room = min(room, self.most_games - self.played - early - len(self.flying))
-        if room <= 0:
+        if room <= 0 or self.limit.is_used_up:
             return
         for pairing in self._offers.wanted(after if early else self.state):
             if room <= 0:
@@ -440,6 +481,8 @@ class Scheduler:
                 task = unshared(self.task_for(pairing, self.log.replays(pairing.key)), self.slots)
             except TourError as refusal:
                 self._refuse(refusal)
+                return
+            if not self.limit.begin():
                 return
             if self.watcher.shows_moves():
                 task = replace(task, watched=True)
@@ -464,7 +507,7 @@ class Scheduler:
             return RunEnd.FINISHED  # also after a stop whose last game was the last of the tournament
         if self.stopping:
             return RunEnd.STOPPED
-        if self.most_games is not None and self.played >= self.most_games:
+        if self.limit.is_reached:
             return RunEnd.ENOUGH
         if self.paused:
             return None
@@ -556,6 +599,7 @@ class Scheduler:
             game: Game = future.result()
         except (CancelledError, InternalFailure, MachineFailure, TourError) as failure:
             self._allotment.end(pairing, failed=True)
+            self.limit.end(counts=False)
             if isinstance(failure, TourError):
                 self._refuse(failure)
             elif not (self.stopping or future.cancelled()):  # a pause cancels games, which start again later
@@ -566,6 +610,7 @@ class Scheduler:
                 self.setbacks.host_failed(pairing, f"{pairing.white} - {pairing.black} is replayed: {failure}")
             return
         self._allotment.end(pairing, failed=False)
+        self.limit.end(counts=game.outcome is not Outcome.VOID)
         after = self._ended(game, since)
         fails = game.outcome is Outcome.VOID or self._failures.is_failure(game)
         if fails or len(self._unwritten) >= _MOST_TOGETHER:
@@ -604,6 +649,8 @@ class Scheduler:
         numbers = self.log.record_games([(one.game, one.notes) for one in games]) if games else []
         for number, one in zip(numbers, games, strict=True):
             if number is None:  # it is already in the log
+                if one.game.outcome is not Outcome.VOID:
+                    self.limit.give_back()
                 continue
             self.state = one.after
             self.setbacks.record(one.game)

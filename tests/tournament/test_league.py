@@ -29,7 +29,7 @@ from enginetour.tournament.config.load import Config
 from enginetour.tournament.control import refusal
 from enginetour.tournament.league import LeagueRun, begin_season, read_league, shares
 from enginetour.tournament.recorded import Dropped
-from enginetour.tournament.scheduler import RunEnd
+from enginetour.tournament.scheduler import GameLimit, RunEnd
 from tests.support.databases import pgn
 from tests.support.tournaments import (
     BOOK,
@@ -782,9 +782,9 @@ class _Scripted:
     alone: Callable[..., bool] = bool
 
     def __init__(
-        self, tournament: Tournament, *, on_event: Callable[..., object], max_games: int | None, **_: Any
+        self, tournament: Tournament, *, on_event: Callable[..., object], max_games: GameLimit, **_: Any
     ) -> None:
-        self.tournament, self.on_event, self.max_games = tournament, on_event, max_games
+        self.tournament, self.on_event, self.limit = tournament, on_event, max_games
         self.paused, self.is_stopped, self.cause = False, False, ""
 
     def stop(self, *, cause: str = "", **_: Any) -> None:
@@ -794,16 +794,15 @@ class _Scripted:
         pass
 
     def play(self) -> str:
-        counted = 0
         for result in self.results[self.tournament.name]:
             if result == "|":
                 until(self.alone)
                 continue
             if self.is_stopped:
                 return "stopped"
-            if counted == self.max_games:
+            if not self.limit.begin():
                 return "enough"
-            counted += result != "*"
+            self.limit.end(counts=result != "*")
             self.on_event({"event": "game", "tournament": self.tournament.name, "result": result})
         return "finished"
 
@@ -834,6 +833,13 @@ def test_a_number_of_games_is_that_of_all_tournaments(
     monkeypatch.setattr(run, "_playable", lambda: next(playable, []))
     run.play()
     assert found == played
+
+
+def test_a_number_of_games_includes_those_in_progress_in_all_tournaments(tmp_path: Path) -> None:
+    """With --max-games 3, two tournaments at a time do not start a fourth game while three are in progress."""
+    league(tmp_path, "parallel = 2")
+    tour(tmp_path, "run", "league.toml", "--max-games", "3", expect=8)
+    assert sum(audited(stage.log) for stage in book_of(tmp_path).stages() if stage.log) == 3
 
 
 def test_a_number_of_games_is_the_cause_of_every_stop(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from enginetour.store.tournaments import Store
 from enginetour.tournament.config.load import load
 from enginetour.tournament.plan import prepare
 from enginetour.tournament.quality import FailureCounts, Reserves, counted_failures
-from enginetour.tournament.scheduler import RunEnd, Scheduler
+from enginetour.tournament.scheduler import GameLimit, RunEnd, Scheduler
 from enginetour.tournament.setbacks import Standstill
 from tests.support.tournaments import (
     BOOK,
@@ -398,9 +398,9 @@ def test_a_kill_between_game_and_event_changes_nothing() -> None:
 def test_changed_limits_apply_on_resume() -> None:
     """A lower limit replaces an engine before the first game; a higher one keeps it."""
     log = Log()
-    controlled(Inline(failing("Dot")), log, {"crashes": 3}, options={"cycles": 2}, most_games=6).run()
+    controlled(Inline(failing("Dot")), log, {"crashes": 3}, options={"cycles": 2}, limit=GameLimit(6)).run()
     assert not log.left
-    kept = controlled(Inline(failing("Dot")), log, {"crashes": 50}, options={"cycles": 2}, most_games=1)
+    kept = controlled(Inline(failing("Dot")), log, {"crashes": 50}, options={"cycles": 2}, limit=GameLimit(1))
     kept.run()
     assert not log.left
     games = len(log.games)

@@ -40,7 +40,7 @@ from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.testing import PLAYING
 from enginetour.tournament.events import RunEvents
-from enginetour.tournament.scheduler import Allotment, Offers, RunEnd, Scheduler, unshared
+from enginetour.tournament.scheduler import Allotment, GameLimit, Offers, RunEnd, Scheduler, unshared
 from enginetour.tournament.setbacks import AGAIN_S, END_OF_PAUSES, GAME_BYTES, MIN_FREE, Setbacks
 from enginetour.tournament.watching import WatcherGroup
 from tests.support.tournaments import (
@@ -104,12 +104,42 @@ def test_a_round_robin_is_played_to_its_end() -> None:
 def test_a_resume_plays_only_what_is_missing() -> None:
     """A run with the log of a stopped run plays only what is missing."""
     log = MemoryLog()
-    assert scheduler(ended, log, most_games=4).run() is RunEnd.ENOUGH
+    assert scheduler(ended, log, limit=GameLimit(4)).run() is RunEnd.ENOUGH
     assert len(log.games) == 4
     rest = scheduler(ended, log)
     assert rest.run() is RunEnd.FINISHED
     assert len(log.games) == 6
     assert len(heard(rest).numbers) == 2
+
+
+def test_games_that_do_not_count_leave_room_for_others() -> None:
+    """A limit of two games counts neither games that the machine failed nor void games."""
+    games = iter(["failed", "counts", "void", "failed", "counts"])
+    limit = GameLimit(2)
+
+    def verdict(task: GameTask) -> Game:
+        match next(games):
+            case "failed":
+                raise MachineFailure("slot died")
+            case "void":
+                return ended(task, Outcome.VOID, culprit="Ada", category="engine-abort", cause="*")
+        return ended(task)
+
+    loop = scheduler(verdict, limit=limit)
+    assert loop.run() is RunEnd.ENOUGH
+    assert (loop.played, limit.is_reached, next(games, "")) == (2, True, "")
+
+
+def test_two_runs_share_a_limit() -> None:
+    """The second run starts no game while the first one plays the last game, and goes on if that game is void."""
+    limit = GameLimit(1)
+    assert limit.begin()
+    other = scheduler(ended, limit=limit)
+    other._submit()
+    assert not other.flying
+    limit.end(counts=False)
+    assert other.run() is RunEnd.ENOUGH
+    assert (other.played, limit.begin()) == (1, False)
 
 
 def test_a_machine_failure_plays_the_game_again() -> None:
@@ -197,16 +227,18 @@ def test_stop_ends_the_loop_without_new_games() -> None:
 def test_a_result_that_comes_twice_is_counted_once() -> None:
     """A result that is already in the log changes neither state nor count."""
     log = MemoryLog()
-    loop = scheduler(ended, log)
+    loop = scheduler(ended, log, limit=GameLimit(1))
     pairing = loop.format.offers(loop.state)[0]
     log.record_game(ended(task_for(pairing, 0)), ())
     before = loop.state
+    assert loop.limit.begin()
     future: Future[Any] = Future()
     future.set_result(ended(task_for(pairing, 0)))
     loop._settle(future, pairing, 0.0)
     loop._record()
     assert loop.state is before
     assert loop.played == 0
+    assert not loop.limit.is_used_up
 
 
 def test_an_engine_runs_no_more_often_than_it_may() -> None:
@@ -430,9 +462,9 @@ def test_a_game_is_written_while_the_next_one_is_played() -> None:
 
 
 def test_a_number_of_games_is_no_less_for_those_begun_beforehand() -> None:
-    """`most_games` counts the game that is being written."""
+    """The limit counts the game that is being written."""
     place = Inline(ended)
-    assert loop_of(place, Slow(place), most_games=3).run() is RunEnd.ENOUGH
+    assert loop_of(place, Slow(place), limit=GameLimit(3)).run() is RunEnd.ENOUGH
     assert len(place.tasks) == 3
 
 
