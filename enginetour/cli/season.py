@@ -64,10 +64,11 @@ def play_league(path: Path, db: Address | None, options: RunOptions) -> int:
     signals.last_line = f"stopped; {again} resumes it"
 
     def stop() -> None:
-        run.stop(now=signals.is_hard(), cause=signals.name)
-        if not signals.is_hard():
-            wait = f"games in progress have {run.league.base.play.grace:g} s to finish"
-            tell(f"stopping: {wait}; Ctrl-C again stops at once")
+        grace = run.league.base.play.grace
+        now = signals.is_hard() or grace == 0
+        run.stop(now=now, has_grace=True, cause=signals.name)
+        if not now:
+            tell(f"stopping: games in progress have {grace:g} s to finish; Ctrl-C again stops at once")
 
     signals.act = stop
     with attended(signals):

@@ -304,16 +304,18 @@ class LeagueRun:
             parts = [f"{playing.stage.label} {playing.run.games}" for playing in self._running if playing.run.games]
         return " · ".join([self.league.name, *parts])
 
-    def stop(self, *, now: bool = False, cause: str = "") -> None:
+    def stop(self, *, now: bool = False, has_grace: bool = False, cause: str = "") -> None:
         """Start no new games. If `now` is true, also drop the games in progress. Other threads may call it.
 
-        The last events of the tournaments name the `cause` of the first stop, if it has one.
+        If `has_grace` is true, drop those that still play after the time `grace` of the configuration. The last events
+        of the tournaments name the `cause` of the first stop, if it has one.
         """
         with self._lock:
             self._cause = self._cause or cause
             self._stopping = "now" if now else self._stopping or "finish"
             for playing in self._running:
-                playing.run.stop(now=now, grace=playing.run.tournament.config.play.grace, cause=self._cause)
+                grace = playing.run.tournament.config.play.grace if has_grace else None
+                playing.run.stop(now=now, grace=grace, cause=self._cause)
 
     def play(self) -> RunEnd:
         """Begin the first season if there is none, and play until the season ends or the run is stopped."""
@@ -411,20 +413,13 @@ class LeagueRun:
                 if end is RunEnd.ENOUGH:
                     self.stop(cause=ENOUGH_GAMES)
                 elif end is RunEnd.STOPPED and not self._stopping:
-                    self._finish()
+                    self.stop()  # a request has stopped one of the tournaments: it is for the whole season
                 worst = end if worst is RunEnd.FINISHED else min(worst, end, key=_UNFINISHED.index)
         if failure is not None:
             raise failure
         if queue and worst is RunEnd.FINISHED:
             return RunEnd.ENOUGH if self._limit.is_reached else RunEnd.STOPPED
         return worst
-
-    def _finish(self) -> None:
-        """Start no new games, because a request has stopped one of the tournaments: it is for the whole season."""
-        with self._lock:
-            self._stopping = "finish"
-            for playing in self._running:
-                playing.run.stop()
 
     def _is_over(self) -> bool:
         """Return whether no more games start. Stop the tournaments when the time `until` has been reached."""

@@ -786,9 +786,10 @@ class _Scripted:
     ) -> None:
         self.tournament, self.on_event, self.limit = tournament, on_event, max_games
         self.paused, self.is_stopped, self.cause = False, False, ""
+        self.grace: float | None = None
 
-    def stop(self, *, cause: str = "", **_: Any) -> None:
-        self.is_stopped, self.cause = True, cause
+    def stop(self, *, cause: str = "", grace: float | None = None, **_: Any) -> None:
+        self.is_stopped, self.cause, self.grace = True, cause, grace
 
     def resize(self, _: int) -> None:
         pass
@@ -849,6 +850,29 @@ def test_a_number_of_games_is_the_cause_of_every_stop(tmp_path: Path) -> None:
     stops = [line for line in done.stderr.splitlines() if ": stopped, " in line]
     assert stops
     assert all(line.endswith(": max_games was reached") for line in stops), done.stderr
+
+
+def test_only_a_signal_limits_the_time_of_games_in_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the time of --stop-at, games are played to their end; after Ctrl-C, they have the time of `grace`."""
+    now = [100.0]
+    run = LeagueRun(
+        *(read_league(league(tmp_path)), tmp_path / "league.db", print, print),
+        force=True,
+        until=200.0,
+        clock=lambda: now[0],
+    )
+    begin_season(run.league, run.database, print)
+    monkeypatch.setattr("enginetour.tournament.league.Run", _Scripted)
+    monkeypatch.setattr(_Scripted, "results", {"Mini S1 Premier": "1"})
+    run._start(*run._playable()[0])
+    (playing,) = run._running
+    playing.thread.join()
+    scripted = cast("_Scripted", playing.run)
+    now[0] = 200.0
+    assert run._is_over()
+    assert (scripted.is_stopped, scripted.cause, scripted.grace) == (True, "--stop-at", None)
+    run.stop(has_grace=True, cause="SIGINT")
+    assert (scripted.cause, scripted.grace) == ("--stop-at", 60.0)
 
 
 def test_a_tournament_that_begins_during_a_stop_has_its_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
