@@ -56,11 +56,27 @@ SEPARATE = {
 }
 
 
+def run_separate(name: str) -> None:
+    """Run a benchmark with options of its own: its module has `options(parser)` and `measured(given, folder)`."""
+    module = import_module(name)
+    parser = argparse.ArgumentParser(
+        prog=f"python -m benches {sys.argv[1]}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.options(parser)
+    parser.add_argument("--folder", type=Path, help="directory of all files (default: the temporary directory)")
+    given = parser.parse_args(sys.argv[2:])
+    with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
+        for line in module.measured(given, Path(folder)):
+            print(line, flush=True)
+
+
 def main() -> None:
     """Run the chosen benchmarks and print a line for each measurement."""
     gc.set_threshold(GARBAGE)  # as in the command
     if sys.argv[1:2] and (separate := SEPARATE.get(sys.argv[1])):
-        import_module(f"benches.{separate}").main(sys.argv[2:])
+        run_separate(f"benches.{separate}")
         return
     parser = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"benchmarks to run, default all: {', '.join(PARTS)}")

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -465,11 +466,12 @@ def _right(goal: Goal, mode: Vector, covariance: Vector, truth: Vector) -> Truth
 SPEEDS = ({"error": 10}, {"los": 0.95}, {"top": 3, "los": 0.95}, {"entrant": "E00", "error": 8})
 
 
-def speed(entrants: int = 64) -> Iterator[str]:
+def speed() -> Iterator[str]:
     """Return the CPU time of the format for each encounter: its choice, and the results of its two games.
 
     Each goal is played until it is reached, or for one cycle of a round robin.
     """
+    entrants = 64
     yield f"\nCPU time of the format for an encounter, {entrants} entrants"
     field = draw_population(SimulationModel(spread=250.0), entrants, "1")
     population = Population(field.entrants, field.strengths, DavidsonModel(), "1")
@@ -490,11 +492,8 @@ def speed(entrants: int = 64) -> Iterator[str]:
         yield f"{text:<24}{median(taken):>6.2f} ms (most {max(taken):.2f} ms, {games} games)"
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Print the figures."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benches adaptive", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark."""
     parser.add_argument("--fields", type=int, default=200, help="simulated fields (default %(default)s)")
     parser.add_argument("--peers", type=int, default=40, help="fields of Swiss, entropy, ASAP (default %(default)s)")
     parser.add_argument("--entrants", type=int, nargs="+", default=(16, 24, 48), help="even numbers (default 16 24 48)")
@@ -509,13 +508,14 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--rules", nargs="+", default=(), help="parts of names of rules (default: all)")
     parser.add_argument("--only", choices=("table", "coverage", "speed"), help="default: all three")
     parser.add_argument("--seed", type=int, default=2026, help="(default %(default)s)")
-    given = parser.parse_args(arguments)
+
+
+def measured(given: argparse.Namespace, _folder: Path) -> Iterator[str]:
+    """Yield the figures as lines."""
     if given.only in (None, "speed"):
-        print(*speed(), sep="\n", flush=True)
+        yield from speed()
     for entrants in given.entrants if given.only in (None, "table") else ():
         for spread in given.spread:
-            for line in table(given, entrants, spread):
-                print(line, flush=True)
+            yield from table(given, entrants, spread)
     if given.only in (None, "coverage"):
-        for line in coverage(given, given.entrants[0], given.spread[0]):
-            print(line, flush=True)
+        yield from coverage(given, given.entrants[0], given.spread[0])

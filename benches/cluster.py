@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import math
 import resource
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -136,32 +135,23 @@ class Meter:
         yield f"  {'other threads':<14} {_each(0.0, rest, games)}"
 
 
-def main(args: Sequence[str]) -> None:
-    """Run the benchmark and print its results."""
-    given = _parsed(args)
-    with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
-        for line in measured(given, Path(folder)):
-            print(line, flush=True)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark."""
+    tournament_options(parser, slots=100, games=2_000)
+    parser.add_argument("--machines", type=int, default=10, help="number of machines (default %(default)s)")
+    parser.add_argument("--life", type=float, default=0.0, help="mean seconds until a machine fails, 0: never")
+    parser.add_argument("--db", help="URL of a PostgreSQL server instead of a SQLite file")
 
 
-def _parsed(args: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benches cluster", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--slots", type=int, default=100, help="concurrent games (default %(default)s)")
-    parser.add_argument(
-        "--mean", type=float, default=2.0, help="mean seconds of a game, 0: no time (default %(default)s)"
-    )
-    parser.add_argument("--games", type=int, default=2_000, help="games to play (default %(default)s)")
+def tournament_options(parser: argparse.ArgumentParser, *, slots: int, games: int) -> None:
+    """Add the options of the tournament, with defaults for two of them."""
+    parser.add_argument("--slots", type=int, default=slots, help="concurrent games (default %(default)s)")
+    parser.add_argument("--mean", type=float, default=2.0, help="mean seconds of a game (default %(default)s)")
+    parser.add_argument("--games", type=int, default=games, help="games to play (default %(default)s)")
     parser.add_argument(
         "--system", default="gauntlet", help="gauntlet, roundrobin, bubble or swiss (default %(default)s)"
     )
     parser.add_argument("--entrants", type=int, default=100, help="number of entrants (default %(default)s)")
-    parser.add_argument("--machines", type=int, default=10, help="number of machines (default %(default)s)")
-    parser.add_argument("--life", type=float, default=0.0, help="mean seconds until a machine fails, 0: never")
-    parser.add_argument("--db", help="URL of a PostgreSQL server instead of a SQLite file")
-    parser.add_argument("--folder", type=Path, help="directory of database and PGN (default: the temporary directory)")
-    return parser.parse_args(args)
 
 
 def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:

@@ -36,6 +36,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
+from pathlib import Path
 
 import numpy as np
 
@@ -221,7 +222,7 @@ def line(setting: Setting, played: Sequence[tuple[Outcome, Outcome, float]]) -> 
     return text
 
 
-def table(given: argparse.Namespace) -> Iterator[str]:
+def measured(given: argparse.Namespace, _folder: Path) -> Iterator[str]:
     """Yield a line for each kind of league."""
     world = f"{given.draws:.0%} draws between equals, spread {given.spread:g}, noise {given.noise:g} Elo"
     yield f"{given.leagues} leagues, {world}"
@@ -252,11 +253,8 @@ def _league(text: str) -> tuple[int, int]:
     return int(divisions), int(size)
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Print the figures."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benches cross", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark."""
     parser.add_argument("--leagues", type=int, default=200, help="simulated leagues (default %(default)s)")
     parser.add_argument("--league", type=_league, nargs="+", default=((3, 8), (6, 12)), help="default 3x8 6x12")
     parser.add_argument("--rounds", type=int, nargs="+", default=(10, 100), help="double rounds (default 10 100)")
@@ -268,5 +266,3 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--slots", type=int, default=1, help="concurrent games of a league (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes (default: all)")
     parser.add_argument("--seed", type=int, default=2026, help="(default %(default)s)")
-    for text in table(parser.parse_args(arguments)):
-        print(text, flush=True)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import sqrt
+from pathlib import Path
 from random import Random
 from statistics import fmean
 from typing import Any
@@ -92,16 +93,12 @@ KINDS = (
 )
 
 
-def main(words: Sequence[str]) -> None:
-    """Print the calibration of forecasts in simulated tournaments."""
-    parser = argparse.ArgumentParser(prog="python -m benches forecast", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark."""
     parser.add_argument("--tournaments", type=int, default=1000, help="number of tournaments (default %(default)s)")
     parser.add_argument("--simulations", type=int, default=60, help="per forecast (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="random seed (default %(default)s)")
     parser.add_argument("--kinds", default="", help="only kinds whose label contains this text")
-    given = parser.parse_args(words)
-    for line in calibration(given.tournaments, given.simulations, given.seed, given.kinds):
-        print(line, flush=True)
 
 
 @dataclass
@@ -118,15 +115,15 @@ class _Seen:
     verdicts: list[tuple[float, bool]]
 
 
-def calibration(count: int, simulations: int, seed: int, wanted: str = "") -> Iterator[str]:
+def measured(given: argparse.Namespace, _folder: Path) -> Iterator[str]:
     """Yield the coverage of the number of games by kind and moment, then the calibration of probabilities."""
     found: dict[tuple[str, float], _Seen] = defaultdict(lambda: _Seen([], [], [], [], [], [], [], []))
     for kind in KINDS:
-        if wanted not in kind.label:
+        if given.kinds not in kind.label:
             continue
-        for number in range(round(count * kind.share)):
+        for number in range(round(given.tournaments * kind.share)):
             part = PARTS[number % len(PARTS)]
-            if made := _forecast_at(kind, part, f"{seed}/{kind.label}/{number}", number, simulations):
+            if made := _forecast_at(kind, part, f"{given.seed}/{kind.label}/{number}", number, given.simulations):
                 _judge(found[kind.label, part], *made)
         for part in PARTS:
             yield _coverage(f"{kind.label}, {part:.0%}", [found[kind.label, part]])

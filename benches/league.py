@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import resource
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -28,20 +27,13 @@ from enginetour.tournament.league import LeagueRun, read_league
 MOST_FULL = 2  # mean lengths of a game after which all slots have started
 
 
-def main(args: Sequence[str]) -> None:
-    """Run the benchmark and print its results."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benches league", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark."""
     parser.add_argument("--slots", type=int, default=60, help="concurrent games (default %(default)s)")
     parser.add_argument("--mean", type=float, default=2.0, help="mean seconds of a game (default %(default)s)")
     parser.add_argument("--divisions", type=int, default=6, help="number of divisions (default %(default)s)")
     parser.add_argument("--size", type=int, default=12, help="engines of a division (default %(default)s)")
     parser.add_argument("--cycles", type=int, default=8, help="cycles of the round robins (default %(default)s)")
-    given = parser.parse_args(args)
-    with tempfile.TemporaryDirectory(prefix="enginetour-bench-") as folder:
-        for line in measured(given, Path(folder)):
-            print(line, flush=True)
 
 
 def configured(given: argparse.Namespace, folder: Path) -> Path:

@@ -8,11 +8,8 @@ at most 0.5 % of one processor on forecasts; their cost is the part of all games
 from __future__ import annotations
 
 import argparse
-import signal
 import sqlite3
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
@@ -20,9 +17,8 @@ from pathlib import Path
 
 from benches.measure import alone
 from benches.realgames import QUICK, path_of
-from benches.runners import CONFIG, compiled
+from benches.runners import Bout, playing
 from enginetour.tournament.forecasting import FIRST_CPU_S, REST
-from tests.support.tournaments import entrant
 
 GAMES = 19_998  # of the match, which is stopped before; a run with more games has no forecasts
 NEAR_S = 15.0  # seconds before and after a forecast
@@ -31,37 +27,25 @@ SAMPLE_S = 0.02  # until it ends
 Span = tuple[float, float]  # seconds since 1970
 
 
-def main(args: Sequence[str]) -> None:
-    """Run the benchmark and print its results."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benches refresh", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark."""
     parser.add_argument("--forecasts", type=int, default=6, help="number of forecasts (default %(default)s)")
     parser.add_argument("--slots", type=int, nargs="+", default=(1, 2), help="concurrent games (default 1 2)")
-    parser.add_argument("--folder", type=Path, help="directory of the database (default: the temporary directory)")
-    given = parser.parse_args(args)
-    for slots in given.slots:
-        with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
-            for line in _measured(Path(folder), slots, given.forecasts):
-                print(line, flush=True)
 
 
-def _measured(folder: Path, slots: int, count: int) -> Iterator[str]:
+def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
+    """Play a match for each number of slots and yield the results as lines."""
+    for number, slots in enumerate(given.slots):
+        yield from _match(folder / str(number), slots, given.forecasts)
+
+
+def _match(folder: Path, slots: int, count: int) -> Iterator[str]:
     """Play a match until it has refreshed its forecast `count` times, and yield the results as lines."""
-    (folder / "results").mkdir()
-    config = CONFIG.format(games=GAMES, limit="nodes=1", slots=slots)
-    config += "".join(entrant(name, [path_of(program)]) for name, program in zip("AB", QUICK, strict=True))
-    (folder / "bout.toml").write_text(config, "utf-8")
-    words = [sys.executable, "-m", "enginetour", "run", "bout.toml", "--force"]
-    with (folder / "output").open("wb") as output:
-        run = subprocess.Popen(words, cwd=folder, env=compiled(), stdout=output, stderr=output, start_new_session=True)
+    one, other = ((name, [path_of(program)]) for name, program in zip("AB", QUICK, strict=True))
+    with playing(Bout((one, other), "nodes=1", GAMES, slots), folder) as run:
         begun = time.time()
-        try:
-            spans, cpu = zip(*(_forecast(run) for _ in range(count)), strict=True)
-            time.sleep(NEAR_S)
-        finally:
-            run.send_signal(signal.SIGTERM)
-            run.wait()
+        spans, cpu = zip(*(_forecast(run) for _ in range(count)), strict=True)
+        time.sleep(NEAR_S)
     with closing(sqlite3.connect(folder / "results" / "enginetour.db")) as database:
         ends = [ended for (ended,) in database.execute("SELECT ended_unix FROM games")]
     seconds = spans[-1][1] + NEAR_S - begun

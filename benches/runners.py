@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -94,12 +96,29 @@ def missing_peers() -> str:
 
 def ours(bout: Bout, folder: Path) -> Played:
     """Play a match with enginetour on the command line, in a new workspace."""
+    return _played(_prepared(bout, folder), folder, folder / "results" / "bout.pgn", compiled())
+
+
+@contextmanager
+def playing(bout: Bout, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Play a match with enginetour inside the block, in a new workspace; its output is in the file `output`."""
+    words = _prepared(bout, folder)
+    with (folder / "output").open("wb") as output:
+        run = subprocess.Popen(words, cwd=folder, env=compiled(), stdout=output, stderr=output, start_new_session=True)
+        try:
+            yield run
+        finally:
+            run.send_signal(signal.SIGTERM)
+            run.wait()
+
+
+def _prepared(bout: Bout, folder: Path) -> list[str]:
+    """Write the configuration of a match into a new workspace, and return the command that plays it there."""
     (folder / "results").mkdir(parents=True)
     config = CONFIG.format(games=bout.games, limit=bout.limit, slots=bout.slots)
     entrants = (entrant(name, command) for name, command in bout.engines)
     (folder / "bout.toml").write_text(config + "".join(entrants), "utf-8")
-    words = [sys.executable, "-m", "enginetour", "run", "bout.toml", "--force"]
-    return _played(words, folder, folder / "results" / "bout.pgn", compiled())
+    return [sys.executable, "-m", "enginetour", "run", "bout.toml", "--force"]
 
 
 def peer(name: str, binary: str) -> Runner:

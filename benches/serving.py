@@ -18,11 +18,9 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -32,8 +30,7 @@ from urllib.request import urlopen
 
 from benches import free
 from benches.measure import alone
-from benches.runners import CONFIG, compiled
-from tests.support.tournaments import entrant
+from benches.runners import Bout, compiled, playing
 
 PATH = "/api/v1/tournaments/bout/standings"
 REQUEST = f"GET {PATH} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\nUser-Agent: benches\r\n\r\n"
@@ -64,30 +61,22 @@ class Figures:
         return sum(begun <= end < ended for begun, ended in self.spans for end in ends) / self.seconds
 
 
-def main(args: Sequence[str]) -> None:
-    """Run the benchmark and print its results."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benches serve", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark."""
     parser.add_argument("--rounds", type=int, default=8, help="rounds (default %(default)s)")
     parser.add_argument("--seconds", type=float, default=2.0, help="seconds of each turn (default %(default)s)")
     parser.add_argument("--rate", type=float, default=1000.0, help="requests per second (default %(default)s)")
     parser.add_argument("--connections", type=int, default=10, help="connections of the client (default %(default)s)")
     parser.add_argument("--slots", type=int, default=2, help="concurrent games (default %(default)s)")
     parser.add_argument("--apart", action="store_true", help="the match does not share its processor")
-    parser.add_argument("--folder", type=Path, help="directory of the database (default: the temporary directory)")
-    given = parser.parse_args(args)
-    if (compiler := shutil.which("cc")) is None:
-        parser.error("this benchmark needs a C compiler")
-    with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
-        load = str(Path(folder) / "http_load")
-        subprocess.run([compiler, "-O2", "-o", load, str(Path(__file__).with_name("http_load.c"))], check=True)
-        for line in measured(given, Path(folder), load):
-            print(line, flush=True)
 
 
-def measured(given: argparse.Namespace, folder: Path, load: str) -> Iterator[str]:
+def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     """Play the match and yield the results as lines."""
+    if (compiler := shutil.which("cc")) is None:
+        raise SystemExit("this benchmark needs a C compiler")
+    load = str(folder / "http_load")
+    subprocess.run([compiler, "-O2", "-o", load, str(Path(__file__).with_name("http_load.c"))], check=True)
     rounds: list[dict[str, Figures]] = []
 
     def turn(case: str, pid: int = 0, port: int = 0) -> None:
@@ -183,22 +172,13 @@ def _cpu(pid: int) -> float:
 @contextmanager
 def _match(folder: Path, program: tuple[str, ...], slots: int) -> Iterator[None]:
     """Play the match inside the block."""
-    (folder / "results").mkdir()
-    config = CONFIG.format(games=GAMES, limit=TC, slots=slots)
-    config += "".join(entrant(name, free.command(program, folder / "stamps")) for name in free.NAMES)
-    (folder / "bout.toml").write_text(config, "utf-8")
-    words = [sys.executable, "-m", "enginetour", "run", "bout.toml", "--force"]
-    with (folder / "output").open("wb") as output:
-        run = subprocess.Popen(words, cwd=folder, env=compiled(), stdout=output, stderr=output, start_new_session=True)
-        try:
-            while not (folder / "results" / "bout.pgn").exists():  # written after the first games
-                if run.poll() is not None:
-                    raise SystemExit((folder / "output").read_text())
-                time.sleep(0.1)
-            yield
-        finally:
-            run.send_signal(signal.SIGTERM)
-            run.wait()
+    one, other = ((name, free.command(program, folder / "stamps")) for name in free.NAMES)
+    with playing(Bout((one, other), TC, GAMES, slots), folder) as run:
+        while not (folder / "results" / "bout.pgn").exists():  # written after the first games
+            if run.poll() is not None:
+                raise SystemExit((folder / "output").read_text())
+            time.sleep(0.1)
+        yield
 
 
 @contextmanager

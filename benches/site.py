@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import random
 import resource
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -37,24 +36,18 @@ _AT_ONCE = 500  # games in a transaction
 _BOOK = 250  # openings
 
 
-def main(args: Sequence[str]) -> None:
-    """Run the benchmark and print its results."""
-    parser = argparse.ArgumentParser(prog="python -m benches site", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark."""
     parser.add_argument("--divisions", type=int, default=6, help="number of divisions (default %(default)s)")
     parser.add_argument("--left", type=int, default=300, help="games of each division to play (default %(default)s)")
     parser.add_argument("--more", type=int, default=100, help="games before the second site (default %(default)s)")
-    parser.add_argument("--folder", type=Path, help="directory of database and site (default: the temporary directory)")
-    given = parser.parse_args(args)
-    with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
-        for line in measured(Path(folder), given.divisions, given.left, given.more):
-            print(line, flush=True)
 
 
-def measured(folder: Path, divisions: int, left: int, more: int) -> Iterator[str]:
+def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
     """Yield the results as lines."""
-    target = folder / "site"
+    target, divisions, more = folder / "site", given.divisions, given.more
     with Store.open(folder / "league.db") as store:
-        logs = season(store, divisions, left)
+        logs = season(store, divisions, given.left)
         games = sum(log.last_number for log in logs)
         yield f"{divisions} divisions of {_ENGINES} engines, {games:,} games"
         yield _timed("from scratch", lambda: write_site(store, LEAGUE, target))

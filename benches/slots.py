@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout
 from pathlib import Path
 from statistics import mean
 from unittest import mock
 
-from benches.cluster import PARTS, Meter, configured, probed
+from benches.cluster import PARTS, Meter, configured, probed, tournament_options
 from enginetour.cli.run import RunOptions
 from enginetour.cli.session import Run
 from enginetour.store.tournaments import Store
@@ -51,23 +50,9 @@ class Measured(LocalExecutor):
         super().close()
 
 
-def main(args: Sequence[str]) -> None:
-    """Run the benchmark and print its results."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benches slots", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--slots", type=int, default=128, help="concurrent games (default %(default)s)")
-    parser.add_argument("--mean", type=float, default=2.0, help="mean seconds of a game (default %(default)s)")
-    parser.add_argument("--games", type=int, default=3_000, help="games to play (default %(default)s)")
-    parser.add_argument(
-        "--system", default="gauntlet", help="gauntlet, roundrobin, bubble or swiss (default %(default)s)"
-    )
-    parser.add_argument("--entrants", type=int, default=100, help="number of entrants (default %(default)s)")
-    parser.add_argument("--folder", type=Path, help="directory of database and PGN (default: the temporary directory)")
-    given = parser.parse_args(args)
-    with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
-        for line in measured(given, Path(folder)):
-            print(line, flush=True)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark."""
+    tournament_options(parser, slots=128, games=3_000)
 
 
 def measured(given: argparse.Namespace, folder: Path) -> Iterator[str]:
