@@ -113,9 +113,9 @@ def live() -> Iterator[str]:
             yield f"{url}/t/trial"
 
 
-def until(page: Page, expression: str, seconds: float = PATIENCE_MS / 1000) -> None:
+def until(page: Page, expression: str) -> None:
     """Wait until an expression is true. Playwright's own wait needs eval, which the pages forbid."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE_MS / 1000
     while not page.evaluate(expression):
         assert time.monotonic() < end, f"never so: {expression}"
         page.wait_for_timeout(50)

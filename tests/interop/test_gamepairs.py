@@ -215,9 +215,9 @@ def met(path: Path, *aliases: tuple[str, str]) -> list[tuple[object, int]]:
     return list(match_games(read_games([path]), EngineNames(dict(aliases)), "A", "B"))
 
 
-def fen(number: int, clocks: str = "0 1") -> str:
+def fen(number: int) -> str:
     """Return one of six different positions."""
-    return f'[SetUp "1"]\n[FEN "4k3/8/8/8/8/{number}P{7 - number}/8/4K3 w - - {clocks}"]\n'
+    return f'[SetUp "1"]\n[FEN "4k3/8/8/8/8/{number}P{7 - number}/8/4K3 w - - 0 1"]\n'
 
 
 @pytest.fixture

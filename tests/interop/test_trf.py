@@ -226,9 +226,10 @@ def test_a_broken_header_is_told(line: str, words: str) -> None:
 GIVEN = ("--rounds", "3", "--set", "handicap={ per = 100, correction = 0 }")
 
 
-def four(path: Path, ratings: tuple[int, ...] = (2000, 1800, 1750, 1500)) -> Path:
+def four(path: Path) -> Path:
     file = path / "four.trf"
-    lines = [trf.TrfEntrant(number, f"E{number}", rating).text() for number, rating in enumerate(ratings, 1)]
+    ratings = enumerate((2000, 1800, 1750, 1500), 1)
+    lines = [trf.TrfEntrant(number, f"E{number}", rating).text() for number, rating in ratings]
     file.write_text("\n".join(["142 3", *lines]))
     return file
 

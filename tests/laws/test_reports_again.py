@@ -85,6 +85,15 @@ def nothing(log: TournamentLog, report: Path, dice: random.Random) -> None:
 ACTS: tuple[Act, ...] = (more_games, more_games, void, withdraw, add, edit, delete, link, damage, nothing)
 
 
+def as_from_scratch(log: TournamentLog, report: Path) -> None:
+    """Write the report again; every file equals that of a report in a new directory."""
+    scratch = report.with_name("scratch")
+    for folder in (report, scratch):
+        write_report(log, folder)
+    assert contents(report) == contents(scratch)
+    shutil.rmtree(scratch)
+
+
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(ACTS), min_size=1, max_size=4), st.integers(0, 999))
 def test_a_report_is_that_from_scratch(acts: list[Act], seed: int) -> None:
@@ -98,10 +107,7 @@ def test_a_report_is_that_from_scratch(acts: list[Act], seed: int) -> None:
             write_report(log, report)
             for act in acts:
                 act(log, report, dice)
-                write_report(log, report)
-                write_report(log, folder / "scratch")
-                assert contents(report) == contents(folder / "scratch"), act.__name__
-                shutil.rmtree(folder / "scratch")
+                as_from_scratch(log, report)
 
 
 def test_reports_of_other_tournaments_and_options_share_a_directory(tmp_path: Path) -> None:
@@ -110,9 +116,7 @@ def test_reports_of_other_tournaments_and_options_share_a_directory(tmp_path: Pa
     for number, (seed, title) in enumerate(((1, "autumn"), (2, "autumn"), (2, "winter"), (1, "autumn"))):
         store, log = reported_played(tmp_path / f"{number}.db", NAMES, most=8, seed=seed, name=title)
         stores.append(store)
-        write_report(log, report)
-        write_report(log, tmp_path / f"scratch-{number}")
-        assert contents(report) == contents(tmp_path / f"scratch-{number}")
+        as_from_scratch(log, report)
     for store in stores:
         store.close()
 
@@ -143,9 +147,7 @@ def test_a_game_that_has_lost_its_moves_has_no_page(tmp_path: Path) -> None:
                 f"{number}.html" for number in (1, 2, 4, 5, 6)
             ]
         play_on(log, 1)
-        write_report(log, tmp_path / "report")
-        write_report(log, tmp_path / "scratch")
-        assert contents(tmp_path / "report") == contents(tmp_path / "scratch")
+        as_from_scratch(log, tmp_path / "report")
 
 
 @pytest.mark.parametrize("stopped_at", [1, 2, 5, 9])
@@ -166,9 +168,7 @@ def test_an_interrupted_report_leaves_the_old_one(tmp_path: Path, stopped_at: in
             write_report(log, tmp_path / "report", before_page=stop)
         assert contents(tmp_path / "report") == before
         assert sorted(one.name for one in tmp_path.iterdir() if "t.db" not in one.name) == ["report"]
-        write_report(log, tmp_path / "report")
-        write_report(log, tmp_path / "scratch")
-        assert contents(tmp_path / "report") == contents(tmp_path / "scratch")
+        as_from_scratch(log, tmp_path / "report")
 
 
 @pytest.mark.parametrize("failing", ["a rename", "everything after it"])
@@ -201,9 +201,7 @@ def test_files_that_cannot_be_moved(
         if failing == "a rename":
             assert contents(tmp_path / "report") == before
         assert sorted(one.name for one in tmp_path.iterdir() if "t.db" not in one.name) == ["report"]
-        write_report(log, tmp_path / "report")
-        write_report(log, tmp_path / "scratch")
-        assert contents(tmp_path / "report") == contents(tmp_path / "scratch")
+        as_from_scratch(log, tmp_path / "report")
 
 
 def test_strange_entries_of_a_report(tmp_path: Path) -> None:
@@ -216,9 +214,7 @@ def test_strange_entries_of_a_report(tmp_path: Path) -> None:
         (tmp_path / "report" / "engines").rename(tmp_path / "mine")
         (tmp_path / "report" / "engines").symlink_to(tmp_path / "mine")
         (tmp_path / "mine" / "a.html").write_text("mine")
-        write_report(log, tmp_path / "report")
-        write_report(log, tmp_path / "scratch")
-        assert contents(tmp_path / "report") == contents(tmp_path / "scratch")
+        as_from_scratch(log, tmp_path / "report")
         assert (tmp_path / "mine" / "a.html").read_text() == "mine"
 
 

@@ -31,13 +31,13 @@ GAME = st.tuples(
 IMPORTED = st.tuples(st.sampled_from([(1, 2), (2, 3), (4, 1)]), st.integers(0, 2)).map(lambda one: (*one[0], one[1]))
 
 
-def played(store: Store, games: list[Any], imported: list[tuple[int, int, int]], name: str = "autumn") -> None:
+def played(store: Store, games: list[Any], imported: list[tuple[int, int, int]]) -> None:
     """Make a tournament and an import."""
-    log = store.create_tournament(draft(name))
+    log = store.create_tournament(draft())
     for (white, black), outcome, control, day, hardware in games:
         record(log, white, black, outcome, tc=control, day=day, hardware=hardware)
     if imported:
-        bring(store, imported, name=f"{name} club", tc="?")
+        bring(store, imported, name="autumn club", tc="?")
 
 
 def counted(found: Selection) -> Counter[tuple[str, str, str]]:

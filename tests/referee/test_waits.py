@@ -36,12 +36,12 @@ def spent(pid: int, *waits_ms: float, ran_ms: float = 0, clock_ms: float | None 
     return _Process(pid, waits, ran, ran if clock_ms is None else round(clock_ms * MS))
 
 
-def queue_of(monkeypatch: pytest.MonkeyPatch, *found: _Process, window_ms: int = 100, processors: int = 2) -> float:
+def queue_of(monkeypatch: pytest.MonkeyPatch, *found: _Process, window_ms: int = 100) -> float:
     """Return the machine's part of a move of these processes, in ms."""
     queue = EngineWaits(0, list)
     queue._marked_ns = time.monotonic_ns()
     monkeypatch.setattr(queue, "_since_mark", lambda window: iter(found))
-    monkeypatch.setattr(queue, "_processors", lambda: processors)
+    monkeypatch.setattr(queue, "_processors", lambda: 2)
     now = queue._marked_ns + window_ms * MS
     monkeypatch.setattr(time, "monotonic_ns", lambda: now)
     waited = queue.machine_ns()

@@ -44,9 +44,9 @@ def store(place: Address) -> Iterator[Store]:
         yield opened
 
 
-def start(store: Store, name: str = "autumn", fingerprint: str = "f1") -> TournamentLog:
+def start(store: Store, name: str = "autumn") -> TournamentLog:
     """Fruit has 1800 and Toga 2000, as in the published example of Elo."""
-    plan = draft(name, ("Fruit", "Toga"), fingerprint)
+    plan = draft(name, ("Fruit", "Toga"))
     return store.create_tournament(
         replace(plan, entrants=(Entrant("Fruit", rating=1800), Entrant("Toga", rating=2000)))
     )

@@ -845,9 +845,9 @@ class Server:
                 return
         raise RuntimeError((self.folder / "log").read_text())
 
-    def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
-        """End the server: with SIGQUIT immediately, as after a crash; with SIGINT regularly."""
-        self.process.send_signal(how)
+    def stop(self) -> None:
+        """End the server with SIGQUIT: immediately, as after a crash."""
+        self.process.send_signal(signal.SIGQUIT)
         self.process.wait()
 
     def ask_there(self, url: str, statement: str) -> list[tuple[Any, ...]]:
@@ -908,9 +908,9 @@ class Server:
         self.ask(f"CREATE SCHEMA {name}")
         return f"{self.url('postgres')}?options=-csearch_path%3D{name}"
 
-    def database(self, name: str = "", more: str = "") -> str:
+    def database(self, more: str = "") -> str:
         """Create an empty database and return its address."""
-        name = name or f"t{next(_NUMBERS)}"
+        name = f"t{next(_NUMBERS)}"
         self.ask(f'CREATE DATABASE "{name}" {more}')
         return self.url(name)
 
@@ -1021,12 +1021,10 @@ def pgn(*games: tuple[str, str, str], event: str = "E", moves: str = "1. e4 ") -
     )
 
 
-def enter(
-    store: Store, path: Path, name: str = "CCRL", naming: EngineNames | None = None, *, write: bool = True
-) -> Imported:
+def enter(store: Store, path: Path, name: str = "CCRL", naming: EngineNames | None = None) -> Imported:
     games = read_games([path], export_titles(store.database))
     rated = ratable_games(games, naming or EngineNames())
-    return import_games(store.database, name, games, rated, [str(path)], write=write)[0]
+    return import_games(store.database, name, games, rated, [str(path)])[0]
 
 
 def rows(path: Path, table: str) -> list[Any]:

@@ -797,14 +797,12 @@ def scripted(name: str, protocol: str, *more: str) -> str:
     return entrant(name, words, protocol)
 
 
-def quick(
-    folder: Path, name: str = "trial", system: str = "bubble", settings: str = BUBBLE, more: str = "", play: str = ""
-) -> Path:
+def quick(folder: Path, name: str = "trial", system: str = "bubble", settings: str = BUBBLE, play: str = "") -> Path:
     """Write a configuration with four scripted engines of both protocols and very short games."""
     entrants = "".join(scripted(*who) for who in FIELD)
     (folder / "suite.epd").write_text(BOOK)
     play = f'openings = {{ file = "suite.epd" }}\n{play}'.strip()
-    return config(folder, (), system, settings, entrants + more, name=name, tc="60+1", play=play)
+    return config(folder, (), system, settings, entrants, name=name, tc="60+1", play=play)
 
 
 SEVEN = ("Ada", "Bea", "Cid", "Dot", "Eve", "Fay", "Gus")
@@ -1139,6 +1137,13 @@ class Heard(Watcher):
 
 def ended(task: GameTask, outcome: Outcome = Outcome.WHITE, **more: Any) -> Game:
     return Game(task.pairing, outcome, Termination.MATE, replay=task.replay, **more)
+
+
+def without_dot(task: GameTask) -> Game:
+    """Fail each start of Dot."""
+    if "Dot" in task.pairing.pair:
+        return ended(task, Outcome.VOID, culprit="Dot", category="start-failure", cause="exit 1")
+    return ended(task)
 
 
 def task_for(pairing: Pairing, replay: int) -> GameTask:

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, cast
@@ -115,39 +115,34 @@ def test_silent_tournament(running: Answering) -> None:
         ask(path, {"do": "ignore"}, timeout=0.05)
 
 
-def test_end_without_answer(tmp_path: Path) -> None:
-    """A tournament that ends before it answers raises ConnectionClosed."""
-    path = socket_path(tmp_path / "t.db", "autumn")
+@contextmanager
+def ending(database: Path, act: Callable[[PendingRequest], None]) -> Iterator[Path]:
+    """Yield the socket of a tournament that ends after its first request."""
+    path = socket_path(database, "autumn")
     inbox: SimpleQueue[PendingRequest] = SimpleQueue()
     server = ControlServer(path, inbox)
     server.start()
 
     def end() -> None:
-        inbox.get()
+        act(inbox.get())
         server.close()
 
     ender = threading.Thread(target=end)
     ender.start()
-    with pytest.raises(StoreRefused, match="before it responded"):
-        ask(path, {"do": "stop"})
+    yield path
     ender.join()
+
+
+def test_end_without_answer(tmp_path: Path) -> None:
+    """A tournament that ends before it answers raises ConnectionClosed."""
+    with ending(tmp_path / "t.db", lambda _: None) as path, pytest.raises(StoreRefused, match="before it responded"):
+        ask(path, {"do": "stop"})
 
 
 def test_answer_before_the_end(tmp_path: Path) -> None:
     """The answer to the request that ends a tournament is delivered."""
-    path = socket_path(tmp_path / "t.db", "autumn")
-    inbox: SimpleQueue[PendingRequest] = SimpleQueue()
-    server = ControlServer(path, inbox)
-    server.start()
-
-    def end() -> None:
-        inbox.get().reply({"ok": True})
-        server.close()
-
-    ender = threading.Thread(target=end)
-    ender.start()
-    assert ask(path, {"do": "stop"}) == {"ok": True}
-    ender.join()
+    with ending(tmp_path / "t.db", lambda request: request.reply({"ok": True})) as path:
+        assert ask(path, {"do": "stop"}) == {"ok": True}
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ from tests.support.tournaments import (
     settle,
     tour,
     try_engines_once,
+    without_dot,
 )
 
 KINDS = {
@@ -411,19 +412,13 @@ def test_changed_limits_apply_on_resume() -> None:
 
 def test_an_engine_that_cannot_start_is_replaced() -> None:
     """After the wait for an engine that cannot start, a reserve takes its place, also if no other game would remain."""
-
-    def verdict(task: GameTask) -> Game:
-        if "Dot" in task.pairing.pair:
-            return ended(task, Outcome.VOID, culprit="Dot", category="start-failure", cause="exit 1")
-        return ended(task)
-
     ticks = iter(range(0, 10_000_000, 100))
     more: dict[str, Any] = {"clock": lambda: float(next(ticks)), "limits": {}}
-    loop = controlled(Inline(verdict), standstill=Standstill(600.0, withdraws=True), **more)
+    loop = controlled(Inline(without_dot), standstill=Standstill(600.0, withdraws=True), **more)
     assert loop.run() is RunEnd.FINISHED
     assert events_of(loop) == [Replaced("Dot", Entrant("Eva"))]
     assert "did not start for 10 min" in left(loop)[0][1]
-    loop = controlled(Inline(verdict), standstill=Standstill(600.0, withdraws=False), **more)
+    loop = controlled(Inline(without_dot), standstill=Standstill(600.0, withdraws=False), **more)
     assert loop.run() is RunEnd.BLOCKED
     assert loop.reserves.free == ("Eva", "Fay")
 

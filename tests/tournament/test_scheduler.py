@@ -69,6 +69,7 @@ from tests.support.tournaments import (
     settle,
     task_for,
     tour,
+    without_dot,
 )
 
 # The loop, with a log in memory and an executor that plays at once.
@@ -165,13 +166,6 @@ def test_a_pairing_an_engine_cannot_play_stays_open() -> None:
     assert len(voids) == 3
     assert [game.replay for game in voids] == [0, 1, 2]
     assert len(log.games) == 8
-
-
-def without_dot(task: GameTask) -> Game:
-    """Fail each start of Dot."""
-    if "Dot" in task.pairing.pair:
-        return ended(task, Outcome.VOID, culprit="Dot", category="start-failure", cause="exit 1")
-    return ended(task)
 
 
 def test_an_engine_that_never_starts_is_suspended() -> None:

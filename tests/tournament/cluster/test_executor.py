@@ -249,9 +249,9 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
         place.close()
 
 
-def task(meeting: int = 1, leg: int = 1) -> GameTask:
+def task(meeting: int = 1) -> GameTask:
     side = Side(sound(), TimeControl.parse("60"))
-    return GameTask(Pairing("A", "B", meeting, leg), side, side)
+    return GameTask(Pairing("A", "B", meeting), side, side)
 
 
 def result(meeting: int = 1) -> tuple[str, Game]:
