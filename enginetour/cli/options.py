@@ -183,10 +183,10 @@ class TournamentChoice:
         return existing_database(Path.cwd(), self.db)
 
     @contextmanager
-    def open(self, *, lasting: bool = False, quiet: bool = False) -> Iterator[TournamentLog]:
+    def open(self, *, lasting: bool = False) -> Iterator[TournamentLog]:
         """Open the database as `open_store` does, to read it, and yield the log of the tournament."""
         with open_store(self.db, lasting=lasting) as store:
-            yield self.log(store, quiet=quiet)
+            yield self.log(store)
 
     def log(self, store: Store, *, quiet: bool = False) -> TournamentLog:
         """Return the log of the tournament; print its name on stderr if the user did not name one."""

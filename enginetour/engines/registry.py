@@ -15,7 +15,7 @@ from typing import Any
 
 from enginetour.engines.enginefile import LONGEST_NAME, EngineEntry, override, read_entry, version_in_name
 from enginetour.engines.sandbox import explain_not_runnable
-from enginetour.interop.files import bundled_directory, parse_json, read_whole, split_flag
+from enginetour.interop.files import bundled_directory, one_line, parse_json, read_whole, split_flag
 from enginetour.model.errors import EngineRefused, InputRefused, did_you_mean
 from enginetour.model.task import EngineSpec, OptionValue, Quirks
 
@@ -81,7 +81,7 @@ def _engine(row: object, base: Path, taken: set[str]) -> ImportedEngine:
     quirks = {"whitepov": row.get("whitepov") is True, "restart": row.get("restart") == "on"}
     entry = EngineEntry(
         id=_free(re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:60] or "engine", taken),
-        name=" ".join("".join(char if char.isprintable() else " " for char in name).split())[:100],
+        name=one_line(name, 100),
         command=_command(command, folder, base),
         protocol=protocol,  # type: ignore[arg-type]  # one of two words, by the table above
         dir=(folder if "\\" in folder else str(base / folder)) if folder else None,

@@ -35,6 +35,13 @@ def split_flag(argument: str) -> tuple[str, str]:
     return (flagged[1], flagged[2]) if flagged else ("", argument)
 
 
+def one_line(text: str, longest: int | None = None) -> str:
+    """Return at most `longest` characters of a text, on one line and without control characters."""
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(text.split())[:longest]
+
+
 def refuse_special(path: Path, *, named: bool = False) -> None:
     """Raise InputRefused if a path is not a regular file, because reading a device or a pipe may never end.
 

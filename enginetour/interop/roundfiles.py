@@ -21,6 +21,7 @@ from enginetour.formats.pairing.field import BLACK, WHITE, Field, Kind, Paired, 
 from enginetour.formats.pairing.matching import Unpairable as ShortageUnpairable
 from enginetour.formats.pairing.matching import best_matching, relaxed_matching
 from enginetour.formats.rounds import PairingSystem, Reason, Rounds, RoundsState, WeightedRound
+from enginetour.interop.files import one_line
 from enginetour.interop.foreign import SeparatedField
 from enginetour.interop.tde import KOMI, ODDS_KOMI, UNPLAYED, written_rating
 from enginetour.interop.trf import MOST_ENTRIES, TrfCell, TrfEntrant, TrfLine, TrfReport, virtual_lines
@@ -112,7 +113,7 @@ def trf_report(one: PlayedTournament) -> TrfReport:
         what = f"a TRF file can have at most {MOST_ENTRIES} entrants (found {len(members)})"
         raise InputRefused(what, place=one.name)
     lines = [
-        f"012 {_plain(one.name)}",
+        f"012 {one_line(one.name)}",
         f"062 {len(members)}",
         f"092 {one.system}",
         f"142 {one.field.rounds * one.games_each:3d}",
@@ -135,7 +136,7 @@ def trf_report(one: PlayedTournament) -> TrfReport:
         entries.append(
             TrfEntrant(
                 number=place + 1,
-                name=_plain(member.name) or f"entrant {place + 1}",
+                name=one_line(member.name) or f"entrant {place + 1}",
                 rating=None if member.rating is None else min(9999, max(0, round(member.rating))) or None,
                 federation=member.origin.upper() if len(member.origin) == 3 and member.origin.isalpha() else "",
                 points=sum(one.bye if cell.result == "U" else _HALF_POINTS[cell.result] for cell in cells),
@@ -144,11 +145,6 @@ def trf_report(one: PlayedTournament) -> TrfReport:
             )
         )
     return TrfReport((*map(TrfLine, lines), *entries), one.name)
-
-
-def _plain(text: str) -> str:
-    """Return a text on one line, without control characters."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _families(one: PlayedTournament) -> list[str]:
@@ -208,9 +204,9 @@ def register(one: PlayedTournament, one_dan: float = grades.AGA) -> dict[str, st
             what = f"{member.name} does not have a rating, which a register needs ({grades.WIDTH:g} points per grade)"
             raise InputRefused(what, step=step)
         missed = [n for n, row in enumerate(one.field.history, 1) if _is_missing(row[place])]
-        club = f" CLUB={'_'.join(_plain(member.family).split())}" if member.family else ""
+        club = f" CLUB={'_'.join(one_line(member.family).split())}" if member.family else ""
         # The name may consist only of text that a register cannot contain.
-        name = _plain(re.sub(r"#|(?i:(?<!\S)CLUB=)", " ", member.name)) or ids[place]
+        name = one_line(re.sub(r"#|(?i:(?<!\S)CLUB=)", " ", member.name)) or ids[place]
         drops = "".join(f" DROP{number}" for number in missed)
         rating = written_rating(member.rating - one_dan + grades.AGA)
         lines.append(f"{ids[place]} {name} {rating}{club}{' #' + drops if drops else ''}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from enginetour.interop.files import is_special, replace_bytes, replace_file
+from enginetour.interop.files import is_special, one_line, replace_bytes, replace_file
 from enginetour.model.game import Game, MoveMade, Outcome, Termination
 from enginetour.model.timecontrol import pgn_control
 from enginetour.model.variants import STANDARD, VARIANTS
@@ -153,18 +153,12 @@ def is_mate_score(score: int) -> bool:
 
 def _comment_text(text: str, longest: int = _MAX_TAG_LENGTH) -> str:
     """Return text that is safe inside a comment: printable, on one line, without braces."""
-    return _printable(text.replace("{", "(").replace("}", ")"), longest)
-
-
-def _printable(text: str, longest: int = _MAX_TAG_LENGTH) -> str:
-    if not text.isprintable():
-        text = "".join(char if char.isprintable() else " " for char in text)
-    return " ".join(text.split())[:longest]
+    return one_line(text.replace("{", "(").replace("}", ")"), longest)
 
 
 def _quoted(text: str) -> str:
     """Return text that is safe inside a tag, where braces are allowed."""
-    return _printable(text).replace("\\", "\\\\").replace('"', '\\"')
+    return one_line(text, _MAX_TAG_LENGTH).replace("\\", "\\\\").replace('"', '\\"')
 
 
 _VALUES = Texts(_quoted)

@@ -198,10 +198,10 @@ class Database:
             yield connection
             connection.rollback()
 
-    def rows(self, query: Executable, values: Mapping[str, Any] | None = None) -> Sequence[Any]:
+    def rows(self, query: Executable) -> Sequence[Any]:
         """Return all rows of one query."""
         with self.reading() as connection:
-            return connection.execute(query, values).fetchall()
+            return connection.execute(query).fetchall()
 
     def scalar(self, query: Executable, values: Mapping[str, Any] | None = None) -> Any:
         """Return the first column of a query's first row, or None if there is no row."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, and_, func, insert, select
 
+from enginetour.interop.files import one_line
 from enginetour.interop.gamefilter import EngineNames, RatableGames
 from enginetour.interop.gamepairs import UNKNOWN_OPENING
 from enginetour.interop.gametags import ClaimedGame, GameColumns
@@ -110,11 +111,7 @@ def _key(claim: ClaimedGame) -> tuple[str, str]:
 
 
 def _export_tag(text: str) -> str:
-    return _one_line(text)[:_LONGEST_TAG]
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return one_line(text, _LONGEST_TAG)
 
 
 # Imports: all games of an import are written in one transaction.
@@ -201,7 +198,7 @@ def _by_event(games: GameColumns, rated: RatableGames, name: str) -> dict[str, N
 
 def _event_name(tag: str) -> str:
     """Return the name of an event for an Event tag, or "" for the tag of an unknown event (PGN standard 8.1.1.1)."""
-    name = _one_line(tag)
+    name = one_line(tag)
     return "" if name == "?" else name[:LONGEST_NAME].rstrip()
 
 
