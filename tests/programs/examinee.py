@@ -37,6 +37,7 @@ class Examinee:
         self.force = True
         self.searches = 0
         self.depth = self.lines = 0
+        self.is_counting = False
         self.seconds = None
         self.mute = False
         self.empty = 0
@@ -172,6 +173,7 @@ class Examinee:
         given = {word: words[n + 1] for n, word in enumerate(words[:-1])}
         self.pondering = "ponder" in words
         self.depth = int(given.get("depth", 5))
+        self.is_counting = "nodes" in words
         pause = 0.0 if not self.has("late") or "movetime" not in words else 1.5
         endless = "infinite" in words or self.pondering
         for limit in ("wtime", "movetime", "nodes", "depth"):
@@ -302,7 +304,9 @@ class Examinee:
         score = 900 if len(self.board.pieces(chess.QUEEN, self.board.turn)) else 0
         score = -score if self.has("view") else score
         depth = self.depth + (9 if self.has("deep") else 0)
-        nodes = 9_000_000 if self.has("many-nodes") else 6 if self.has("few-nodes") else 1000
+        nodes = 9_000_000 if self.has("many-nodes") else 6 if self.has("short") else 1000
+        if self.has("few-nodes"):
+            nodes = 6 if self.is_counting else 50_000
         pv = "a1a1" if self.has("variation") else self.other(text) if self.has("other-variation") else text
         if self.has("no-score"):
             return

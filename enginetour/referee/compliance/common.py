@@ -471,13 +471,18 @@ def _shallow(session: EngineSession, found: Answer, tc: TimeControl) -> str:
 
 def _few(session: EngineSession, found: Answer, tc: TimeControl) -> str:
     nodes, asked = found.info.nodes, tc.nodes or 0
+    text = f"{found.move.uci()} in {found.elapsed_ms} ms"
     # a small number may come from an early line of output; a search with a larger limit shows whether it does
     if nodes is not None and nodes * _NODES_TIMES < asked:
         asked *= 10
         nodes = session.move(position(""), TimeControl.parse(f"nodes={asked}")).info.nodes
+        if nodes is not None and nodes * _NODES_TIMES < asked:
+            calm = session.move(position(""), CALM).info.nodes
+            if calm is not None and calm * _NODES_TIMES < asked:
+                return f"{text}, {nodes} nodes reported, as without a limit"
     if nodes is not None and not asked <= nodes * _NODES_TIMES <= asked * _NODES_TIMES**2:
         raise StepFault(f"searched {nodes} nodes (limit {asked})")
-    return f"{found.move.uci()} in {found.elapsed_ms} ms{f', {nodes} nodes reported' if nodes is not None else ''}"
+    return f"{text}, {nodes} nodes reported" if nodes is not None else text
 
 
 def _second(session: EngineSession) -> str:

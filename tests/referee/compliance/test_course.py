@@ -105,6 +105,12 @@ def test_nodes_that_are_not_understood() -> None:
     assert dict(found.hints) == {"limits": ("clock", "depth", "movetime")}
 
 
+def test_nodes_of_an_engine_that_always_moves_at_once() -> None:
+    """An engine whose searches are shorter than the limit anyway, such as a beginner's level, passes."""
+    (step,) = (step for step in taken("uci", "short", "limit-nodes").steps if step.key == "limit-nodes")
+    assert (step.verdict, step.words.partition(", ")[2]) == ("ok", "6 nodes reported, as without a limit")
+
+
 def test_one_line_at_a_time_is_a_hint() -> None:
     """An engine that loses the rest of a write gives a hint to pause between lines."""
     found = taken("uci", "drops-lines", "lines-together")
