@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from enginetour.engines import protocol
+from enginetour.engines import process, protocol
 from enginetour.referee import clock, waits
 from enginetour.referee.startup import EnginePool
 from enginetour.store.address import Address, parse_address
@@ -130,6 +130,20 @@ def pool() -> Iterator[EnginePool]:
     kept = EnginePool()
     yield kept
     kept.close_all()
+
+
+@pytest.fixture
+def engines_ended() -> Iterator[None]:
+    """End all engines after the test."""
+    yield
+    process.kill_running_engines()
+
+
+@pytest.fixture
+def no_engine_left() -> Iterator[None]:
+    """Check that the test ends without a running engine."""
+    yield
+    assert not process.running_engines
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from enginetour.cli.output import NonBlockingStream
 from enginetour.engines import machine, process, strays
 from enginetour.engines import protocol as base
-from enginetour.engines.process import ENDING, EngineProcess, end_all, kill_running_engines, running_engines, wait
+from enginetour.engines.process import ENDING, EngineProcess, end_all, running_engines, wait
 from enginetour.engines.sandbox import remove_scratch
 from enginetour.engines.starting import LAUNCHER, RECORD, launcher_records, why_no_namespace
 from enginetour.engines.wire import LineBuffer
@@ -39,12 +39,7 @@ from tests.support.tournaments import BUSY_S, LONG_S, left_running, until
 
 # One engine process: its start, its pipes, its end, and nothing left of it.
 
-
-@pytest.fixture(autouse=True)
-def nothing_left() -> Iterator[None]:
-    """End all engines after a test."""
-    yield
-    kill_running_engines()
+pytestmark = pytest.mark.usefixtures("engines_ended")
 
 
 def outside(engine: EngineProcess, number: int) -> int:

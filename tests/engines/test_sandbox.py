@@ -30,7 +30,7 @@ from enginetour.cli.main import COMMANDS, cli
 from enginetour.engines import launch, machine, sandbox, starting
 from enginetour.engines import process as safeguards
 from enginetour.engines.machine import allowed_processors
-from enginetour.engines.process import EngineProcess, kill_running_engines, wait
+from enginetour.engines.process import EngineProcess, wait
 from enginetour.engines.sandbox import (
     HIDDEN_RESULTS,
     SCRATCH_ROOT,
@@ -72,12 +72,7 @@ from tests.support.tournaments import (
 
 # What an engine may use and reach: memory, files, niceness, and the two sandboxes.
 
-
-@pytest.fixture(autouse=True)
-def nothing_left() -> Iterator[None]:
-    """End all engines after a test."""
-    yield
-    kill_running_engines()
+pytestmark = pytest.mark.usefixtures("engines_ended")
 
 
 def tried(outside: Path, **more: Any) -> dict[str, Any]:

@@ -297,13 +297,7 @@ def test_what_the_scored_line_does_not_tell_comes_from_others() -> None:
 # Pondering: hits, misses, and every fault meanwhile.
 
 SLOW = 0.4  # s that the opponent thinks, so that there is time to ponder
-
-
-@pytest.fixture(autouse=True)
-def nothing_left() -> object:
-    """Check that every test ends without a running engine."""
-    yield
-    assert not running_engines
+pytestmark = pytest.mark.usefixtures("no_engine_left")
 
 
 def ponderer(fault: str = "", *, hint: str = "", at: int = 1, seconds: float = 0.1, **more: Any) -> EngineSpec:

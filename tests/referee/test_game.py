@@ -59,12 +59,7 @@ from tests.support.tournaments import scripted as tournaments_scripted
 
 # Verdicts of the referee, fault by fault, in both protocols (reliability spec section 2).
 
-
-@pytest.fixture(autouse=True)
-def nothing_left() -> object:
-    """Check that every test ends without a running engine."""
-    yield
-    assert not running_engines
+pytestmark = pytest.mark.usefixtures("no_engine_left")
 
 
 @pytest.fixture(autouse=True)
