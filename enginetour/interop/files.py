@@ -221,6 +221,17 @@ def lock_file(fd: int, *, wait: bool) -> None:
         fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+@contextmanager
+def locked_directory(folder: Path, *, wait: bool) -> Iterator[None]:
+    """Lock a directory inside the block, as `lock_file` does; Windows cannot open directories and does not lock."""
+    held = os.open(folder if hasattr(os, "O_DIRECTORY") else os.devnull, os.O_RDONLY)
+    try:
+        lock_file(held, wait=wait)
+        yield
+    finally:
+        os.close(held)
+
+
 def has_name(fd: int, path: Path) -> bool:
     """Return whether an open file still has this name."""
     try:

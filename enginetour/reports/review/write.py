@@ -14,7 +14,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from glob import escape
@@ -22,7 +22,7 @@ from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 
-from enginetour.interop.files import lock_file, named_errors, open_regular, replace_file
+from enginetour.interop.files import locked_directory, named_errors, open_regular, replace_file
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.reports.html import game
 from enginetour.reports.html.game import GamePage, game_page
@@ -250,23 +250,10 @@ def _temporary_dir(target: Path) -> Iterator[Path]:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Lock a directory, if it exists, and wait for other processes that have locked it."""
-    try:
-        held = _opened(folder)
-    except FileNotFoundError:
-        yield
-        return
-    try:
+    with ExitStack() as stack:
         with suppress(OSError):  # without locks in the file system, `_sweep` does not remove anything either
-            lock_file(held, wait=True)
+            stack.enter_context(locked_directory(folder, wait=True))
         yield
-    finally:
-        os.close(held)
-
-
-def _opened(folder: Path) -> int:
-    """Open a directory, or the null device on Windows, which cannot open directories and has no locks."""
-    directory = hasattr(os, "O_DIRECTORY")
-    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY) if directory else os.open(os.devnull, os.O_RDONLY)
 
 
 def _sweep(target: Path) -> None:
@@ -276,12 +263,8 @@ def _sweep(target: Path) -> None:
             fresh = left.lstat().st_mtime > time.time() - _JUST_NOW_S
             if fresh or left.is_symlink() or any(not _is_report_entry(e) and e.name != "old" for e in left.iterdir()):
                 continue
-            held = _opened(left)
-            try:
-                lock_file(held, wait=False)
+            with locked_directory(left, wait=False):
                 shutil.rmtree(left, ignore_errors=True)
-            finally:
-                os.close(held)
 
 
 def _write(path: str, data: bytes) -> None:

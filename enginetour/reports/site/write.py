@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from enginetour.interop.files import lock_file, named_errors, open_regular
+from enginetour.interop.files import locked_directory, named_errors, open_regular
 from enginetour.model.errors import InputRefused, UsageRefused
 from enginetour.reports.html.page import GAME_ASSETS, REPORT_ASSETS, program_digest, read_asset
 from enginetour.reports.site.feeds import ATOM, JSON_FEED, atom, feed_entries, json_feed, newest_games
@@ -86,14 +86,11 @@ def _locked(target: Path) -> Iterator[None]:
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise UsageRefused("is not a directory", place=str(target), step=_STEP)
     target.mkdir(parents=True, exist_ok=True)
-    held = os.open(target if hasattr(os, "O_DIRECTORY") else os.devnull, os.O_RDONLY)  # Windows has no such locks
     try:
-        lock_file(held, wait=False)
-        yield
+        with locked_directory(target, wait=False):
+            yield
     except BlockingIOError:
         raise UsageRefused("another process writes this site", place=str(target), step="try again later") from None
-    finally:
-        os.close(held)
 
 
 _State = list[Any]
