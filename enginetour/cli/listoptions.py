@@ -181,7 +181,13 @@ _OPTIONS = (
         help="Leave out games that ended by time, crash, stall, illegal-move or adjudication.",
     ),
     many_option("--hardware", metavar="GLOB", help="Only games on these processors."),
-    click.option("--odds/--even", "odds", default=None, show_default="even", help="Count games at time odds, too."),
+    click.option(
+        "--odds/--even",
+        "odds",
+        default=None,
+        show_default="even",
+        help="Count games with the handicap of the format, too.",
+    ),
     click.option(
         "--variant", metavar="NAME", show_default="standard", help="Only games of this variant: chess960, ..."
     ),
