@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -17,7 +17,8 @@ import click
 
 from enginetour.cli.options import RealRange, gathered, many_option, parameter_of, path_option
 from enginetour.cli.printing import format_sheet
-from enginetour.model.errors import UsageRefused, did_you_mean
+from enginetour.interop.tally import normal_name
+from enginetour.model.errors import UsageRefused, did_you_mean, suggest, usage_errors
 from enginetour.ratings.incremental import LARGEST
 from enginetour.reports.sheet import COLUMN_KEYS, WIDE_COLUMNS, json_text
 from enginetour.tournament.rating import STORE_ONLY
@@ -239,13 +240,25 @@ def flags(fields: Iterable[str]) -> str:
 
 
 def _aliases(pairs: tuple[tuple[str, str], ...], path: Path | None) -> dict[str, str]:
-    from enginetour.interop.gamefilter import read_aliases
+    from enginetour.interop.gamefilter import EngineNames, read_aliases
 
     found = read_aliases(path) if path else {}
     for other, name in pairs:
         if other and found.setdefault(other, name) != name:
             raise UsageRefused(f"{other!r} is an alias of {found[other]!r} already", place="--alias")
+    with usage_errors("--alias"):
+        EngineNames.check_aliases(found)
     return found
+
+
+def check_typed_aliases(names: Callable[[], Iterable[str]]) -> None:
+    """Raise UsageRefused if an engine of --alias is not in `names`. A file of aliases can have more engines."""
+    if not (typed := [other for other, _ in click.get_current_context().params["alias"] if other]):
+        return
+    known = set(names())
+    for other in typed:
+        if known.isdisjoint((other, normal_name(other))):
+            raise UsageRefused(f"no games of {other!r} found{suggest(other, known)}", place="--alias")
 
 
 def _value(text: str) -> object:

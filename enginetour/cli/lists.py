@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from enginetour.cli.listoptions import (
     LIKELIHOODS,
     TERMS,
     Display,
+    check_typed_aliases,
     display_options,
     errors_option,
     flags,
@@ -161,8 +162,21 @@ class ListSelection:
 
     def rate(self, store: Store, fields: dict[str, Any], errors_for: tuple[str, ...] = ()) -> tuple[str, RatingList]:
         """Return the heading and the rating list. `fields`: the values of `list_options`."""
+        _check_aliases(store)
         log = None if self.list_name is not None else self.log(store, fields)
         return rate_stored(store, self.list_name, log, fields, as_of=self.as_of, errors_for=errors_for)
+
+
+def _check_aliases(store: Store) -> None:
+    """Raise UsageRefused if --alias is given for an engine that the database does not have."""
+    from enginetour.store.engines import marked_names, version_rows
+
+    def names() -> Iterable[str]:
+        with store.database.reading() as connection:
+            rows = version_rows(connection)
+        return (*(row.name for row in rows), *marked_names(rows).values())
+
+    check_typed_aliases(names)
 
 
 def _print_stream(store: Store, log: TournamentLog | None, system: str, into: ListOutput) -> None:
@@ -237,6 +251,7 @@ def next_games(
         return sections
 
     with open_store(chosen.db) as store:
+        _check_aliases(store)
         log = None if list_name is not None else which.log(store, fields)
         here = None if output is None else playable
         found = rate_next(store, list_name, log, fields, games=games, control=control or "", playable=here)

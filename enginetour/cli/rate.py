@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from enginetour.cli.listoptions import Display, display_options, errors_option, file_list_options, flags, present, table
+from enginetour.cli.listoptions import (
+    Display,
+    check_typed_aliases,
+    display_options,
+    errors_option,
+    file_list_options,
+    flags,
+    present,
+    table,
+)
 from enginetour.cli.match import TestRequest, print_file_test, sprt_options
 from enginetour.cli.options import (
     PATH,
@@ -23,6 +32,7 @@ from enginetour.cli.options import (
     without_collecting,
 )
 from enginetour.cli.printing import echo, output_form, output_options, progress_bar
+from enginetour.interop.tally import engine_name
 from enginetour.model.errors import GAMES_LEFT_OUT, UsageRefused
 from enginetour.tournament.rating import describe_duplicates, duplicate_files, rate_files, refuse_twice
 
@@ -90,7 +100,7 @@ def rate(
         files,
         fields,
         bar=partial(reading_bar, files),
-        broken=report_broken_games,
+        broken=_check_names,
         by_pairs=by_pairs,
         by_event=by_event,
         start=dict(start),
@@ -125,9 +135,15 @@ def _test(files: tuple[Path, ...], fields: dict[str, Any], asked: TestRequest, i
 
     with reading_bar(files) as progress:
         games = read_games(files, progress=progress)
-    report_broken_games(games)
+    _check_names(games)
     naming = EngineNames(fields.get("aliases"))
     print_file_test(files, games, naming, asked, describe_duplicates(duplicate_files(files)))
+
+
+def _check_names(tally: Tally) -> None:
+    """Print the places of games that cannot be counted. Raise UsageRefused for an --alias of an unknown engine."""
+    report_broken_games(tally)
+    check_typed_aliases(lambda: map(engine_name, tally.names))
 
 
 # Reading PGN files: progress bar, duplicate files, games that cannot be counted.

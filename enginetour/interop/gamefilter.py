@@ -57,6 +57,13 @@ class EngineNames:
             return None
         return name
 
+    @staticmethod
+    def check_aliases(aliases: Mapping[str, str]) -> None:
+        """Raise ValueError for an alias that refers to another alias."""
+        for alias, name in aliases.items():
+            if aliases.get(name, name) != name:
+                raise ValueError(f"alias {alias!r} refers to {name!r}, which is also an alias")
+
     def check_all_matched(self) -> None:
         """Raise UsageRefused for a pattern that no engine matches, because it is probably a typing error."""
         for pattern in (*self.include, *self.exclude):

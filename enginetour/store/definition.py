@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from sqlalchemy import Connection, func, insert, select
 
-from enginetour.interop.gamefilter import ENDINGS
+from enginetour.interop.gamefilter import ENDINGS, EngineNames
 from enginetour.model.errors import StoreRefused, UsageRefused, suggest
 from enginetour.model.plugins import plugins_used
 from enginetour.model.timecontrol import TIME_CLASSES
@@ -126,9 +126,7 @@ class ListDefinition(BaseModel):
                 raise ValueError(f"{odd[0]} is only valid for the rating system ml (found {self.system})")
             if self.system in SYSTEMS:  # a stored list can be read without the plug-in of its system
                 self.system_settings()
-        for alias, name in self.aliases.items():
-            if self.aliases.get(name, name) != name:
-                raise ValueError(f"alias {alias!r} refers to {name!r}, which is also an alias")
+        EngineNames.check_aliases(self.aliases)
         return self
 
     def changed(self) -> dict[str, Any]:

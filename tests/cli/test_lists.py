@@ -110,6 +110,17 @@ def test_every_filter_is_typed(folder: Path) -> None:
     assert {row["plus"] for row in best["list"]} == {None}
 
 
+def test_aliases_of_the_command_line_name_engines_of_the_database(folder: Path) -> None:
+    """An unknown name in --alias is a usage error; a file of aliases and a definition can have unknown names."""
+    for words in (("ratings", "--all"), ("ratings", "-t", "autumn"), ("next", "--all")):
+        told = tour(folder, *words, "--alias", "HoiChes=Toga", expect=2).stderr
+        assert "--alias: no games of 'HoiChes' found, did you mean 'HoiChess'?" in told
+    (folder / "names.csv").write_text("Toga,HoiChes\n")
+    tour(folder, "ratings", "--all", "--aliases", "names.csv", "--alias", "HoiChess=Hoi")
+    tour(folder, "lists", "define", "later", "--alias", "HoiChes=Toga")
+    tour(folder, "ratings", "later")
+
+
 def test_lists_leave_out_games_by_their_termination(tmp_path: Path) -> None:
     """--exclude-termination leaves out games by their ending, and is kept in the definition of a list."""
     (tmp_path / "results").mkdir()

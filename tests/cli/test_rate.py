@@ -222,6 +222,22 @@ def test_aliases_that_contradict_are_refused(games: Path, tmp_path: Path, lines:
     assert words in done.exception.what
 
 
+@pytest.mark.parametrize("test", [(), ("--sprt", "Fruit 2.1", "Toga II", 0, 5), ("--system", "elo")])
+def test_aliases_of_the_command_line_name_engines_of_the_files(games: Path, tmp_path: Path, test: Any) -> None:
+    """A chain, a cycle and an unknown name in --alias are usage errors; a file of aliases can have unknown names."""
+    for typed, words in (
+        (("Rebel 6=Toga II", "Toga II=Fruit 2.1"), "alias 'Rebel 6' refers to 'Toga II', which is also an alias"),
+        (("Rebel 6=Toga II", "Toga II=Rebel 6"), "alias 'Rebel 6' refers to 'Toga II', which is also an alias"),
+        (("Rebel 7=Toga II",), "no games of 'Rebel 7' found, did you mean 'Rebel 6'?"),
+    ):
+        done = invoke(games, *test, *(word for alias in typed for word in ("--alias", alias)))
+        assert usage_error(done) == f"--alias: {words}"
+    (tmp_path / "names.csv").write_text("Toga II,Toga 9\nRebel,Rebel 6\n")
+    assert invoke(games, *test, "--aliases", tmp_path / "names.csv", "--alias", "Rebel 6=Rebel").exit_code == 0
+    filtered = () if "--sprt" in test else ("--engine", "Fruit*", "--engine", "Toga*")
+    assert invoke(games, *test, *filtered, "--alias", "Rebel 6=Rebel").exit_code == 0  # known, but left out
+
+
 def test_engines_with_few_games_go_with_their_games(games: Path) -> None:
     """--min-games leaves out engines and their games until all others have enough."""
     found = listed(games, "--min-games", 45)
