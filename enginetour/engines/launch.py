@@ -341,7 +341,6 @@ _LAST_CAPABILITY = 63  # higher than in any kernel; a kernel rejects numbers tha
 # linux/securebits.h, NOROOT to NO_CAP_AMBIENT: root gets no capabilities, none are kept or raised, all bits are locked.
 _SECURE_BITS = 0b1110_1111
 _CAPABILITY_VERSION_3 = 0x20080522  # linux/capability.h
-_NEW_USERS = 0x10000000  # CLONE_NEWUSER of clone(2)
 
 # The forbidden system calls of each architecture (asm/unistd_64.h, asm/unistd_32.h, asm-generic/unistd.h): calls that
 # create sockets (socket, socketcall, io_uring), and calls for permissions, owners, attributes and times of files, for
@@ -414,7 +413,7 @@ def _program() -> list[tuple[int, int, int, int]]:
             (_EQUAL, 5, 0, _CLONE3),
             (_EQUAL, 0, 2, clone),
             (_LOAD, 0, 0, _FIRST_ARGUMENT),
-            (_ANY_BIT, 1, 0, _NEW_USERS),
+            (_ANY_BIT, 1, 0, _CLONE_NEWUSER),
             (_RETURN, 0, 0, _ALLOWED),
             (_RETURN, 0, 0, _FORBIDDEN),
             (_RETURN, 0, 0, _UNKNOWN),  # clone3: a filter cannot read its flags; after ENOSYS, the C library uses clone

@@ -11,9 +11,8 @@ from pydantic import Field as Setting
 from enginetour.formats.base import ForbidFamily, Strict
 from enginetour.formats.pairing import tiebreaks
 from enginetour.formats.pairing.draw import last_bye
-from enginetour.formats.pairing.field import Dice, Field, Member, Paired
+from enginetour.formats.pairing.field import CERTIFIED, Dice, Field, Member, Paired
 from enginetour.formats.pairing.gorounds import (
-    CERTIFIED,
     MILLI,
     Pairs,
     Restrictions,

@@ -27,7 +27,7 @@ from enginetour.formats.pairing.dutch_criteria import (
     settle_bye,
     virtual_points,
 )
-from enginetour.formats.pairing.field import BLACK, WHITE, Board, Dice, Field, Paired, Unpairable
+from enginetour.formats.pairing.field import BLACK, CERTIFIED, WHITE, Board, Dice, Field, Paired, Unpairable
 from enginetour.formats.pairing.matching import Face
 from enginetour.formats.pairing.matching import Unpairable as NoMatching
 from enginetour.formats.rounds import PairingSystem, Reason, RoundsOptions, StartingGroup
@@ -232,7 +232,6 @@ class LegalRounds:
         return f"no legal round exists for {who}. Hint: set strict = false to allow the fewest rematches"
 
 
-CERTIFIED = "maximum weight, certified"
 BREACH = "fallback: no legal round exists, so the rules are broken as little as possible"
 EVEN = "each match has both colors, so color rules do not apply; this is not FIDE Dutch"
 

@@ -16,9 +16,8 @@ from enginetour.formats.base import ForbidFamily, Strict
 from enginetour.formats.pairing import standings
 from enginetour.formats.pairing.criteria import Criterion, OlderGotha, Span, lineup_of, random_by_seed, weigh
 from enginetour.formats.pairing.draw import last_bye, last_meetings
-from enginetour.formats.pairing.field import Dice, Field, Paired
+from enginetour.formats.pairing.field import CERTIFIED, Dice, Field, Paired
 from enginetour.formats.pairing.gorounds import (
-    CERTIFIED,
     Pairs,
     Restrictions,
     Worth,

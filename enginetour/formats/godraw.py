@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 from pydantic import Field as Setting
 
 from enginetour.formats.base import ForbidFamily, Strict
-from enginetour.formats.pairing.field import Dice, Field, Paired
+from enginetour.formats.pairing.field import CERTIFIED, Dice, Field, Paired
 from enginetour.formats.pairing.gorounds import (
-    CERTIFIED,
     Pairs,
     Restrictions,
     assign_colors,

@@ -13,9 +13,8 @@ from pydantic import Field as Setting
 
 from enginetour.formats.base import FEWEST, lists_as_tuples
 from enginetour.formats.pairing.blossom import Numbers
-from enginetour.formats.pairing.field import Board, Dice, Field, Member, Paired
+from enginetour.formats.pairing.field import CERTIFIED, Board, Dice, Field, Member, Paired
 from enginetour.formats.pairing.gorounds import (
-    CERTIFIED,
     MILLI,
     Pairs,
     Worth,

@@ -41,7 +41,7 @@ from enginetour.formats.pairing.draw import (
     last_bye,
     seeding,
 )
-from enginetour.formats.pairing.field import Dice, Field, Paired
+from enginetour.formats.pairing.field import CERTIFIED, Dice, Field, Paired
 from enginetour.formats.pairing.mcmahon import Starts
 from enginetour.formats.pairing.tiebreaks import PlacementTerms
 from enginetour.formats.rounds import PairingSystem, Reason, WeightedRound
@@ -188,7 +188,7 @@ class Gotha(PairingSystem):
             inputs.strength,
             named=inputs.chance if self.options.chance == "names" else None,
         )
-        return Paired(boards, byes, draw.IN_TWO_STEPS if self.options.renumber else draw.CERTIFIED, remarks)
+        return Paired(boards, byes, draw.IN_TWO_STEPS if self.options.renumber else CERTIFIED, remarks)
 
     def explain(self, field: Field, one: int, other: int) -> tuple[Reason, ...]:
         """Return the values of all criteria for a pair of present members; they add up to its weight.

@@ -24,9 +24,8 @@ from pydantic import model_validator
 from enginetour.formats.base import Strict
 from enginetour.formats.pairing import standings, tiebreaks
 from enginetour.formats.pairing.draw import last_bye
-from enginetour.formats.pairing.field import Field, Member, Paired, Unpairable
+from enginetour.formats.pairing.field import CERTIFIED, Field, Member, Paired, Unpairable
 from enginetour.formats.pairing.gorounds import (
-    CERTIFIED,
     MILLI,
     Restrictions,
     Worth,

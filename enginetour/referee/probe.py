@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 
 from enginetour.engines.cecp import CecpEngine
 from enginetour.engines.process import kill_running_engines
-from enginetour.engines.protocol import Ask, Engine
-from enginetour.engines.wire import Message, MessageKind
+from enginetour.engines.protocol import Ask, Engine, Hearing
+from enginetour.engines.wire import MessageKind
 from enginetour.model.errors import Unsupported
 from enginetour.model.task import ProbeResult, ProbeTask
 from enginetour.model.variants import STANDARD
@@ -20,7 +19,6 @@ from enginetour.referee.talk import Handshaken, handshake_all, wait_for_stop
 AGAIN_S = (1.0, 5.0)  # s before the second and third attempt, as after a failed start (reliability spec 1)
 
 TABLES = "syzygypath"  # name of the UCI option, in lower case; enginetour also uses it for the CECP command egtpath
-_Search = Generator[int, Message | None, Message | None]
 
 
 @dataclass(slots=True)
@@ -123,7 +121,7 @@ def _starts_without_tables(engine: Engine, link: Link) -> bool:
     return other.fault is None
 
 
-def search(engine: Engine, ask: Ask, deadline: int) -> _Search:
+def search(engine: Engine, ask: Ask, deadline: int) -> Hearing:
     """Run one search and return its answer, or None if there is no answer by `deadline` (CLOCK_MONOTONIC, ns)."""
     if engine.needs_approach:
         yield from engine.approach(ask)

@@ -9,14 +9,13 @@ recorded moves are played.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
 from typing import Any
 
 import chess
 
 from enginetour.engines.position import Position, read_move
 from enginetour.engines.process import kill_running_engines
-from enginetour.engines.protocol import MS, OWED_NS, Engine, Setup
+from enginetour.engines.protocol import MS, OWED_NS, Engine, Hearing, Setup
 from enginetour.engines.wire import Message, MessageKind, escape_text
 from enginetour.model.errors import EngineCrashed, EngineFault, EngineStalled, StartFailed, Unsupported
 from enginetour.model.task import ReenactResult, ReenactTask
@@ -27,7 +26,6 @@ from enginetour.referee.talk import open_engine, run_scripts, wait_for_stop
 from enginetour.referee.verdict import by_message
 
 _STOP = {"uci": b"stop", "cecp": b"?"}
-_Search = Generator[int, Message | None, Message | None]
 
 
 def reenact(task: ReenactTask, link: Link) -> ReenactResult:
@@ -134,7 +132,7 @@ class _Reenactment:
     def _stopped(self, engine: Engine) -> Message | EngineFault | ReenactResult | None:
         """Stop the search and return the answer, or None. Afterwards, `engine.spoiled` is set if a ping failed."""
 
-        def script() -> _Search:
+        def script() -> Hearing:
             yield from engine.send_lines(_STOP[engine.spec.protocol])
             message = yield from self._heard(engine, time.monotonic_ns() + OWED_NS)
             if message is not None and message.kind is MessageKind.ANSWER:
@@ -172,7 +170,7 @@ class _Reenactment:
         if (found := self._decided(engine)) is not None:
             return found
 
-        def script() -> _Search:
+        def script() -> Hearing:
             deadline = time.monotonic_ns() + OWED_NS
             while (message := (yield from engine.receive(deadline))) is not None:
                 if by_message(self._own, message, thinking=False, aborts=0) is not None:
@@ -203,11 +201,11 @@ class _Reenactment:
         self._own.searched = True
         return self._answered(engine, self._search(engine, ask, patience_ns))
 
-    def _search(self, engine: Engine, ask: Any, patience_ns: int) -> _Search:
+    def _search(self, engine: Engine, ask: Any, patience_ns: int) -> Hearing:
         self._own.asked_ns = engine.go(ask)
         return (yield from self._heard(engine, self._own.asked_ns + patience_ns))
 
-    def _heard(self, engine: Engine, deadline: int) -> _Search:
+    def _heard(self, engine: Engine, deadline: int) -> Hearing:
         """Return the answer to a search, a message that ends the game before it, or None."""
         while (message := (yield from engine.receive(deadline))) is not None:
             if (
@@ -217,7 +215,7 @@ class _Reenactment:
                 return message
         return engine.held_back_answer()
 
-    def _answered(self, engine: Engine, script: _Search) -> Message | EngineFault | ReenactResult | None:
+    def _answered(self, engine: Engine, script: Hearing) -> Message | EngineFault | ReenactResult | None:
         found: Message | EngineFault | None = run_scripts({engine: script}, self._link)[engine]
         if isinstance(found, Message) and found.kind is not MessageKind.ANSWER:
             return self._claimed(engine, found, thinking=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlencode
 
+from enginetour.interop.files import SQLITE_MAGIC
 from enginetour.model.errors import StoreRefused, TourError, UsageRefused
 
 _SCHEMES = ("postgresql", "postgres")  # libpq, "Connection URIs"
@@ -127,7 +128,6 @@ def database_of(start: Path, db: Address | None) -> Address:
 
 
 _FEW = 3  # databases that an error names
-_SQLITE = b"SQLite format 3\0"  # SQLite file format 1.3
 
 
 def existing_database(start: Path, db: Address | None) -> Address:
@@ -154,7 +154,7 @@ def existing_database(start: Path, db: Address | None) -> Address:
 def _is_sqlite(path: Path) -> bool:
     try:
         with path.open("rb") as source:
-            return path.is_file() and source.read(len(_SQLITE)) == _SQLITE
+            return path.is_file() and source.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
     except OSError:
         return False
 

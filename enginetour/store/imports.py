@@ -28,7 +28,7 @@ from enginetour.store.codecs import Values
 from enginetour.store.counts import engines_in, pack_counts, removals, removed_imports, unpack_counts
 from enginetour.store.database import Database
 from enginetour.store.tables import ENGINES, GAMES, IMPORTS, TOURNAMENTS, ImportSummary, title_of
-from enginetour.store.tournaments import IMPORT, add_edition
+from enginetour.store.tournaments import IMPORT, PLAYED, add_edition
 
 if TYPE_CHECKING:
     from enginetour.store.counts import Sums
@@ -37,13 +37,12 @@ if TYPE_CHECKING:
 # Duplicates: games with the digest of an imported game, and games of the tournaments in the database.
 
 _LONGEST_TAG = 255  # characters of a tag in a PGN export (PGN standard 4)
-_PLAYED = TOURNAMENTS.c.system != IMPORT
 _ROUND = "."  # separates the round and the number of a game in an export of enginetour
 
 
 def export_titles(database: Database) -> frozenset[str]:
     """Return the Event tags that PGN exports of enginetour have, one for each tournament."""
-    rows = database.rows(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED))
+    rows = database.rows(select(TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(PLAYED))
     return frozenset(_export_tag(title_of(name, edition)) for name, edition in rows)
 
 
@@ -90,7 +89,7 @@ def _played_games(connection: Connection, games: GameColumns) -> list[int]:
 
 
 def _stored(connection: Connection, events: set[str]) -> Iterable[tuple[int, str, str, str, str, float]]:
-    own = select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(_PLAYED)
+    own = select(TOURNAMENTS.c.id, TOURNAMENTS.c.name, TOURNAMENTS.c.edition).where(PLAYED)
     for key, name, edition in connection.execute(own).fetchall():
         if (title := _export_tag(title_of(name, edition))) in events:
             rows = select(*(GAMES.c[column] for column in ("number", "white", "black", "outcome", "started_unix")))

@@ -104,9 +104,9 @@ class _ImportedEvent(TournamentLog):
     record_games = record_event = accept_change = _refuse
 
 
-_PLAYED = TOURNAMENTS.c.system != IMPORT
+PLAYED = TOURNAMENTS.c.system != IMPORT
 _ENTRY = tuple(TOURNAMENTS.c[name] for name in TournamentEntry.model_fields)
-_ENTRIES = select(*_ENTRY).where(_PLAYED).order_by(TOURNAMENTS.c.id)
+_ENTRIES = select(*_ENTRY).where(PLAYED).order_by(TOURNAMENTS.c.id)
 
 
 def _newest_edition(name: str) -> Any:
@@ -178,7 +178,7 @@ class Store:
         if len(set(names)) != len(names) or not set(names) <= set(draft.specs):
             raise ValueError("every entrant needs a unique name and an engine specification")
         with self.database.writing() as connection:
-            imported = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == draft.name, ~_PLAYED)
+            imported = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == draft.name, ~PLAYED)
             if connection.execute(imported).first() is not None:
                 step = "choose another name for the tournament"
                 raise UsageRefused(f"an import {draft.name!r} already exists", place=str(self.database.path), step=step)
@@ -195,7 +195,7 @@ class Store:
         Without a name, return the newest tournament. Raise UsageRefused for an unknown name or edition.
         """
         rows = select(TOURNAMENTS).order_by(TOURNAMENTS.c.id.in_(removed_imports()), TOURNAMENTS.c.id.desc())
-        rows = rows.where(_PLAYED if name is None else TOURNAMENTS.c.name == name)
+        rows = rows.where(PLAYED if name is None else TOURNAMENTS.c.name == name)
         if edition is not None:
             rows = rows.where(TOURNAMENTS.c.edition == edition)
         with self.database.reading() as connection:
@@ -210,7 +210,7 @@ class Store:
 
     def has(self, name: str) -> bool:
         """Return whether a tournament (not an import) has this name."""
-        rows = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name, _PLAYED)
+        rows = select(TOURNAMENTS.c.id).where(TOURNAMENTS.c.name == name, PLAYED)
         return self.database.scalar(rows) is not None
 
     def tournaments(self) -> list[_Summary]:
@@ -227,7 +227,7 @@ class Store:
     def _unknown(self, name: str | None, edition: int | None) -> UsageRefused:
         rows = select(TOURNAMENTS.c.name).distinct().order_by(TOURNAMENTS.c.name)
         with self.database.reading() as connection:
-            known = list(connection.execute(rows if name is not None else rows.where(_PLAYED)).scalars())
+            known = list(connection.execute(rows if name is not None else rows.where(PLAYED)).scalars())
             imported = not known and bool(connection.execute(rows).first())
         place = str(self.database.path)
         if not known:

@@ -12,8 +12,7 @@ import pytest
 
 from enginetour.formats.gotha import Gotha
 from enginetour.formats.mcmahon import Gerlach, GerlachOptions, Gotha2005, Gotha2005Options, McMahon, McMahonOptions
-from enginetour.formats.pairing.draw import CERTIFIED
-from enginetour.formats.pairing.field import Field, Kind, Paired, Turn, Unpairable
+from enginetour.formats.pairing.field import CERTIFIED, Field, Kind, Paired, Turn, Unpairable
 from enginetour.formats.swiss import SwissCat, SwissCatOptions, SwissGotha, SwissGothaOptions
 from tests.support.databases import field_of, random_field, rated, recorded
 

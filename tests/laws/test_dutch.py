@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from enginetour.formats.dutch import BREACH, CERTIFIED, LegalRounds, pair_brackets, pair_dutch
+from enginetour.formats.dutch import BREACH, LegalRounds, pair_brackets, pair_dutch
 from enginetour.formats.pairing.dutch_criteria import Bye, Colors, Float, PlayerCard, player_cards, settle_bye
-from enginetour.formats.pairing.field import BLACK, WHITE, Board, Field, Paired, Unpairable
+from enginetour.formats.pairing.field import BLACK, CERTIFIED, WHITE, Board, Field, Paired, Unpairable
 from enginetour.formats.pairing.matching import Face
 from tests.laws.dutch_oracle import Illegal, Round, oracle
 from tests.support.databases import after, entered, unmet

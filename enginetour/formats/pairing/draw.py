@@ -10,7 +10,7 @@ import numpy as np
 
 from enginetour.formats.pairing import matching
 from enginetour.formats.pairing.criteria import PROGRAM, Criterion, Flags, Ints, Lineup, PairRandom, Value
-from enginetour.formats.pairing.field import WHITE, Board, Dice, Field, Unpairable
+from enginetour.formats.pairing.field import CERTIFIED, WHITE, Board, Dice, Field, Unpairable
 
 # Floats of an odd group: entrants whose float undoes an earlier one come first, then a position or a rule decides.
 #
@@ -208,7 +208,6 @@ def last_bye(field: Field, order: Sequence[int]) -> int:
     return min(reversed(order), key=field.byes)
 
 
-CERTIFIED = "maximum weight, certified"
 IN_TWO_STEPS = f"{CERTIFIED}: first for the floats, then inside the renumbered groups"
 
 

@@ -175,11 +175,14 @@ class Board:
         return (self.white, self.black) if self.white < self.black else (self.black, self.white)
 
 
+CERTIFIED = "maximum weight, certified"
+
+
 @dataclass(frozen=True, slots=True)
 class Paired:
     """Boards of a round, best first, and the members with a bye.
 
-    `guarantee` states what is proven: "maximum weight, certified", "by rule", or "fallback: " with the reason.
+    `guarantee` states what is proven: `CERTIFIED`, "by rule", or "fallback: " with the reason.
     `remarks` must be shown to the user, such as unavoidable rematches and unavoidable pairs of the same family.
     """
 

@@ -16,7 +16,6 @@ from enginetour.ratings.gor import GorSettings, begin
 from enginetour.ratings.incremental import RatedGame, rate
 from enginetour.ratings.likelihood import fit
 
-CERTIFIED = "maximum weight, certified"
 Pairs = list[tuple[int, int]]
 Worth = Callable[[int, int], int]
 """(member, member) -> weight of the pair; the function is symmetric."""

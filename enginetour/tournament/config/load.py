@@ -15,7 +15,7 @@ from enginetour.interop.toml import line_of_key, place_of_key, read_toml, valida
 from enginetour.model.errors import InputRefused, LeagueFound, did_you_mean, suggest
 from enginetour.model.plugins import Registry, UnknownName, plugins_used
 from enginetour.model.renamed import RenamedKey, rename_keys, system_name
-from enginetour.model.validation import known_keys
+from enginetour.model.validation import KeyPath, known_keys
 from enginetour.openings.choice import READERS
 from enginetour.ratings import grades
 from enginetour.tournament.config.sections import (
@@ -63,11 +63,10 @@ _OTHER_KEYS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-_Keys = tuple[str | int, ...]
 _SECTIONS = ("tournament", "format", "play", "quality", "ratings", "notify", "report", "defaults", "entrants")
 
 
-def _suggestion(keys: _Keys, known: Collection[str]) -> str:
+def _suggestion(keys: KeyPath, known: Collection[str]) -> str:
     """Return ``, did you mean ...?`` for an unknown key, or "". `known` are the keys of the section that has it."""
     *place, key = [part for part in keys if isinstance(part, str)]
     if len(place) > 1:  # _OTHER_KEYS does not contain keys of inner tables
@@ -126,7 +125,7 @@ class Config(BaseModel):
     format_options: Any = None
     notices: tuple[str, ...] = ()
     # Keys of this configuration that the file contains in another place, because the file describes a league.
-    written: dict[_Keys, _Keys] = {}
+    written: dict[KeyPath, KeyPath] = {}
 
     @property
     def system(self) -> str:
@@ -164,7 +163,7 @@ class Config(BaseModel):
         place = self._in_file(*keys)
         return line_of_key(self.text, place) != line_of_key(self.text, place[:-1])
 
-    def _in_file(self, *keys: str | int) -> _Keys:
+    def _in_file(self, *keys: str | int) -> KeyPath:
         """Return the place of a key in the file."""
         for length in range(len(keys), 0, -1):
             if (place := self.written.get(keys[:length])) is not None:
@@ -352,7 +351,7 @@ def _scale(path: Path, text: str, table: dict[str, Any]) -> object:
     return scale
 
 
-def format_options(path: Path, text: str, table: object, scale: object, under: _Keys = ("format",)) -> Any:
+def format_options(path: Path, text: str, table: object, scale: object, under: KeyPath = ("format",)) -> Any:
     """Return the validated settings of a format; `under` is the place of its table in the file."""
     if not isinstance(table, dict) or "system" not in table:
         known = ", ".join(sorted(SYSTEMS))
