@@ -24,7 +24,7 @@ import numpy as np
 
 from enginetour.formats.base import make_format, options_model
 from enginetour.formats.simulation import DavidsonModel, Population, SimulationModel, draw_population, simulate
-from enginetour.model.game import Entrant, GameFinished, Outcome
+from enginetour.model.game import RESULTS, Entrant, GameFinished
 from enginetour.ratings.design import Goal, Posterior, Truths, gains, information, permitted, posterior, progress
 from enginetour.ratings.models import davidson_chances
 from enginetour.ratings.pairs import Index, Vector
@@ -37,7 +37,6 @@ PRIOR = GaussianPrior()
 ERRORS, PLACES, TOP = Goal(error=1e-9), Goal(los=0.95), Goal(top=3, los=0.95)
 SAMPLES = 300  # of the bootstrap
 LIMIT_FIELDS, LIMIT_STEPS = 20, 300
-RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 PEERS = ("Swiss (swiss-gotha)", "entropy", "ASAP")  # slower rules, which play `--peers` fields
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 

@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from enginetour.formats.base import make_format, options_model
-from enginetour.model.game import Entrant, GameFinished, Outcome, Pairing
+from enginetour.model.game import RESULTS, Entrant, GameFinished, Outcome, Pairing
 
 SHAPE = 4.0  # of a gamma distribution, whose coefficient of variation is 1 / sqrt(4)
-RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 def played(field: int, slots: int, games: int, seed: int, *, apart: bool, lookahead: bool) -> tuple[int, float, float]:

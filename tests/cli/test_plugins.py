@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tournaments import audit, config, running, tour
+from tests.support.tournaments import FOUR, audit, config, running, tour
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 HILL, EXTRAS = EXAMPLES / "enginetour-hill", EXAMPLES / "enginetour-extras"
@@ -22,7 +22,6 @@ for place in sys.argv[2:]:
     os.chdir(place)
     build_wheel(sys.argv[1])
 """
-WRENS = ("wren1", "wren2", "wren3", "wren4")
 MISSING = "the format 'hill' is not installed; it is part of the package enginetour-hill 1.0. Hint: pip install"
 
 
@@ -39,7 +38,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_format_of_an_installed_package_from_start_to_removal(tmp_path: Path, installed: Path) -> None:
     """Real engines play it; it is killed, resumed, simulated and reported. Without the package there is one line."""
-    path = config(tmp_path, WRENS, "hill", "games_per_pairing = 2", tc="0.1+0.01", strong=True)
+    path = config(tmp_path, FOUR, "hill", "games_per_pairing = 2", tc="0.1+0.01", strong=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(installed / "enginetour_hill"))
         with running(tmp_path, path) as process:
@@ -104,7 +103,7 @@ def test_a_rating_system_a_notifier_and_a_reader_of_a_package(tmp_path: Path, in
     more = '\n[ratings]\nsystems = ["ml", "fast"]\nplugins = { fast = { k = 50 } }\n'
     more += '[notify]\nplugins = { lines = { file = "lines.txt" } }\n'
     play = 'openings = { file = "book.sans" }'
-    path = config(tmp_path, WRENS[:2], "roundrobin", "cycles = 1\ngames_per_pairing = 2", more, play=play)
+    path = config(tmp_path, FOUR[:2], "roundrobin", "cycles = 1\ngames_per_pairing = 2", more, play=play)
     (tmp_path / "book.sans").write_text("e4 e5 Nf3\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(installed / "enginetour_extras"))

@@ -14,6 +14,7 @@ from enginetour.formats.adaptive import Adaptive, AdaptiveOptions, AdaptiveState
 from enginetour.formats.base import replay
 from enginetour.formats.forecast import prior_ratings
 from enginetour.model.game import (
+    RESULTS,
     Added,
     Entrant,
     Event,
@@ -28,7 +29,6 @@ from enginetour.model.game import (
 )
 from enginetour.ratings.elo import expected_score
 
-OUTCOMES = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 LEAGUE: dict[str, Any] = {"divisions": [["A", "B"], ["C", "D", "E"]], "error": 60.0}
 STRENGTHS = {"A": 200.0, "B": 190.0, "C": 0.0, "D": -190.0, "E": -200.0}
 
@@ -45,7 +45,7 @@ def result(game: Pairing) -> Outcome:
     """Return a random result by the strengths, with a third of draws between equals."""
     share = expected_score(STRENGTHS.get(game.white, 0.0) - STRENGTHS.get(game.black, 0.0))
     luck, drawn = random.Random(f"0 {game.key}").random(), (1 - abs(2 * share - 1)) / 3
-    return OUTCOMES[(luck > share - drawn / 2) + (luck > share + drawn / 2)]
+    return RESULTS[(luck > share - drawn / 2) + (luck > share + drawn / 2)]
 
 
 def played(

@@ -30,7 +30,7 @@ from enginetour.interop.roundfiles import (
 )
 from enginetour.interop.trf import read_header
 from enginetour.model.errors import InputRefused
-from enginetour.model.game import Entrant, GameFinished, Outcome, Withdrawn
+from enginetour.model.game import RESULTS, Entrant, GameFinished, Withdrawn
 from enginetour.reports.standings import why_lines
 from tests.support.databases import after, field_of, rated
 from tests.support.tournaments import config, tour
@@ -42,7 +42,6 @@ FIVE = tuple(
     Entrant(name, rating=2000.0 - 10 * place, family="f" * (place < 2), origin="fin")
     for place, name in enumerate("ABCDE")
 )
-RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 def tournament(games: int, *, each: int = 1, gone: str = "", **settings: object) -> tuple[PlayedTournament, Field]:

@@ -12,12 +12,11 @@ from enginetour.formats.bubble import Bubble
 from enginetour.formats.bubble_state import BubbleState
 from enginetour.formats.pairing.persistent import Map
 from enginetour.interop.bubblecase import read_case, trace_bubble
-from enginetour.model.game import Added, Entrant, Event, GameFinished, GameKey, GameVoided, Outcome, Pairing, Withdrawn
+from enginetour.model.game import RESULTS, Added, Entrant, Event, GameFinished, GameKey, GameVoided, Pairing, Withdrawn
 from tests.laws.bubble_cases import check_invariants, random_case
 from tests.laws.bubble_oracle import oracle_trace
 
 seeds = st.integers(0, 10**9)
-RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 @settings(max_examples=150, deadline=None)

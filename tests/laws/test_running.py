@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from enginetour.formats.base import SYSTEMS, make_format, options_model
 from enginetour.model.errors import MachineFailure
-from enginetour.model.game import Entrant, Game, Note, Outcome, Pairing
+from enginetour.model.game import RESULTS, Entrant, Game, Note, Outcome, Pairing
 from enginetour.model.task import EngineSpec, GameTask, Side
 from enginetour.model.timecontrol import TimeControl
 from enginetour.store.log import TournamentLog
@@ -30,7 +30,6 @@ from tests.support.databases import counts_are_kept
 from tests.support.tournaments import ended
 
 DEPTH = TimeControl.parse("depth=1")
-RESULTS = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
 
 
 class Killed(Exception):

@@ -16,7 +16,7 @@ import pytest
 from enginetour.formats.base import SYSTEMS, Format, make_format, options_model, own_decisions
 from enginetour.formats.pairing.field import Field, Kind, Unpairable
 from enginetour.formats.rounds import Rounds
-from enginetour.model.game import Entrant, GameFinished, Outcome
+from enginetour.model.game import RESULTS, Entrant, GameFinished
 from tests.support.databases import random_field
 
 Settings = dict[str, Any]
@@ -191,9 +191,6 @@ def others(system: str, key: str) -> list[Any]:
     return [value for value in OTHERS[key] if value != default and value != [own]]
 
 
-OUTCOMES = (Outcome.WHITE, Outcome.DRAW, Outcome.BLACK)
-
-
 def course(format_: Format[Any], seed: int) -> Iterator[object]:
     """Yield everything that is visible of a tournament with fixed results."""
     dice = random.Random(seed)
@@ -215,7 +212,7 @@ def course(format_: Format[Any], seed: int) -> Iterator[object]:
         game = offers[0]
         yield game.white, game.black, game.round, game.meeting, game.leg, game.handicap
         luck = random.Random(f"{seed}{game.key}").random() + (game.white < game.black) * 0.4 - 0.2
-        state = format_.step(state, GameFinished(game, OUTCOMES[min(2, max(0, int(3 * luck)))], 30_000))
+        state = format_.step(state, GameFinished(game, RESULTS[min(2, max(0, int(3 * luck)))], 30_000))
     yield format_.notes(state)
     yield format_.standings(state)
 

@@ -17,12 +17,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.network import Cluster, Relay, cluster, unhurried
-from tests.support.tournaments import FOUR, GONE_S, Forked, audit, config, left_running, until
+from tests.support.tournaments import FOUR, GONE_S, SEED, Forked, audit, config, left_running, until
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
 STORMS = int(os.environ.get("ENGINETOUR_NIGHT_STORMS", "10"))
-SEED = int(os.environ.get("ENGINETOUR_NIGHT_SEED", "2007"))
 WORKERS = ("a", "b", "c")
 ACTS = ("kill", "kill", "cut", "cut", "mend", "mend", "time out", "scheduler", "manager")
 STILL_S = 20.0  # without a game: all machines are suspended, and only the test can end this

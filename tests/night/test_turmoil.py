@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tournaments import ACTS, Turmoil
+from tests.support.tournaments import ACTS, SEED, Turmoil
 
 pytestmark = [pytest.mark.night, pytest.mark.timeout(0)]
 
 TURMOILS = int(os.environ.get("ENGINETOUR_NIGHT_TURMOILS", "20"))
-SEED = int(os.environ.get("ENGINETOUR_NIGHT_SEED", "2007"))
 
 
 @pytest.mark.parametrize("number", range(TURMOILS))
