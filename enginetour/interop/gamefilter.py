@@ -92,7 +92,8 @@ ENDINGS: Mapping[str, frozenset[str]] = {
 class GameFilter:
     """Select games; by default all games of standard chess without odds are selected.
 
-    Dates are values of the Date tag; a game without a date is outside of every range.
+    Dates are values of the Date tag. A game without a date is outside of every range, and a game whose month or day is
+    unknown is in a range only if all its possible days are.
     """
 
     since: date | None = None
@@ -138,9 +139,10 @@ class GameFilter:
         wanted = {"variant": _of_variant(games, self.variant), "odds": np.ones(len(games.results), dtype=np.bool_)}
         if games.odds and not self.odds:
             wanted["odds"][list(games.odds)] = False
-        days = np.array(games.days)
-        first, last = (None if day is None else int(f"{day:%Y%m%d}") for day in (self.since, self.until))
-        wanted["date"] = (days >= (first or 0)) & ((days <= last) & (days > 0) if last is not None else True)
+        wanted["date"] = np.ones(len(games.results), dtype=np.bool_)
+        if self.since or self.until:
+            days, (lowest, highest, later) = np.array(games.days), games.day_numbers(self.since, self.until)
+            wanted["date"] = (days >= lowest) & (days <= highest) & ~np.isin(days, later)
         whites = np.array(games.control)
         blacks = whites.copy()
         if games.black_control:

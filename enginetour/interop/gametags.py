@@ -13,6 +13,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import lru_cache
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Self
@@ -326,7 +327,7 @@ DIGEST = 8  # bytes; among a million games two have the same digest in one of 37
 _GAMMA = 0x9E3779B97F4A7C15  # odd, with small multiples that are far apart: SplitMix, Steele, Lea and Flood 2014
 TERMINATION = b"Termination"
 WHITE_TC, BLACK_TC = b"WhiteTimeControl", b"BlackTimeControl"
-_DAY = re.compile(rb"(\d{4})\.(\d\d)\.(\d\d)")
+_DAY = re.compile(rb"(\d{4})\.(\d\d|\?\?)\.(\d\d|\?\?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,12 +344,26 @@ class ClaimedGame:
 
 
 class _Days(dict[bytes, int]):
-    """Map dates to the number YYYYMMDD, or to 0 if a part is missing (PGN standard 8.1.1.3)."""
+    """Map dates to the number YYYYMMDD (PGN standard 8.1.1.3), with 00 for an unknown month or day.
+
+    The number is 0 if the year is unknown, or if the date does not exist.
+    """
 
     def __missing__(self, raw: bytes) -> int:
-        found = _DAY.fullmatch(raw)
-        day = self[raw] = int(b"".join(found.groups())) if found else 0
-        return day
+        self[raw] = number = self._number(raw)
+        return number
+
+    @staticmethod
+    def _number(raw: bytes) -> int:
+        if not (found := _DAY.fullmatch(raw)):
+            return 0
+        year, month, day = (int(part) if part.isdigit() else 0 for part in found.groups())
+        day = day if month else 0
+        try:
+            date(year, month or 1, day or 1)
+        except ValueError:
+            return 0
+        return year * 10_000 + month * 100 + day
 
 
 class _Controls(dict[bytes, int]):
@@ -468,6 +483,25 @@ class GameColumns(Tally):
         event, *others = (tag_text(tags.get(name, b"")) for name in names)
         if event in self.events:
             self.claims.append(ClaimedGame(game, event, *others))
+
+    @staticmethod
+    def day_numbers(since: date | None, until: date | None) -> tuple[int, int, tuple[int, ...]]:
+        """Return the lowest and the highest value of `days` that is in a range, and exceptions between them.
+
+        The exceptions are dates with an unknown month or day that can be later than `until`. 0 is in no range.
+        """
+        from calendar import monthrange
+
+        lowest, highest, later = 1, 99_99_99_99, list[int]()
+        if since:
+            lowest = int(f"{since:%Y%m%d}") - (since.day == 1) - 100 * (since.month == since.day == 1)
+        if until:
+            highest, year = int(f"{until:%Y%m%d}"), until.year * 10_000
+            if until.day < monthrange(until.year, until.month)[1]:
+                later = [year, year + until.month * 100]
+            elif until.month < 12:
+                later = [year]
+        return lowest, highest, tuple(later)
 
     def identities(self) -> NDArray[np.uint64]:
         """Return one number per game, unique in its file: the digest, increased for each equal game before it."""

@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 
 from enginetour.interop.gamefilter import has_ending, matches_any
+from enginetour.interop.gametags import GameColumns
 from enginetour.model.game import RESULTS, Outcome, Termination
 from enginetour.model.timecontrol import time_class
 from enginetour.model.variants import STANDARD
@@ -192,24 +193,19 @@ def _excluding_part(
 def _days(definition: ListDefinition) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     """Build conditions for the days of games and imported games. Imported games without a date do not match any day."""
     ended: list[ColumnElement[bool]] = []
-    dated: list[ColumnElement[bool]] = []
     if definition.since:
         ended.append(GAMES.c.ended_unix >= _seconds(definition.since))
-        dated.append(IMPORTED_GAMES.c.played_yyyymmdd >= _number(definition.since))
     if definition.until:
         ended.append(GAMES.c.ended_unix < _seconds(definition.until) + DAY)
-        dated += [IMPORTED_GAMES.c.played_yyyymmdd <= _number(definition.until), IMPORTED_GAMES.c.played_yyyymmdd > 0]
     if not ended:
         return literal(True), literal(True)  # noqa: FBT003 - PostgreSQL cannot group by a constant
-    return and_(*ended), and_(*dated)
+    played = IMPORTED_GAMES.c.played_yyyymmdd
+    lowest, highest, later = GameColumns.day_numbers(definition.since, definition.until)
+    return and_(*ended), and_(played.between(lowest, highest), played.not_in(later))
 
 
 def _seconds(day: date) -> float:
     return datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
-
-
-def _number(day: date) -> int:
-    return day.year * 10_000 + day.month * 100 + day.day
 
 
 _DENSE_NAMES = 2000  # names; a dense array takes 32 MB then, and sorting half a million pairs takes 80 ms (measured)

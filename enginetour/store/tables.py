@@ -411,7 +411,9 @@ class ImportedGameRow(Row, table=True):
     white_engine: int = _row_of("engines")
     black_engine: int = _row_of("engines")
     white_half_points: int = Field(description="half points of White: 0, 1 or 2")
-    played_yyyymmdd: int = Field(description="the Date tag as a number; 0 if it is unknown")
+    played_yyyymmdd: int = Field(
+        description="the Date tag as a number, with 00 for an unknown month or day; 0 if it is unknown"
+    )
     tc: str = Field(description="the TimeControl tag, or White's time control")
     file_index: int = Field(description="index of the file in the import, from 0")
     offset_bytes: int = Field(description="position of the game in the file, in bytes")

@@ -90,6 +90,48 @@ def test_as_the_store_filters(tmp_path: Path, path: Path, words: tuple[str, ...]
 
 
 @pytest.mark.parametrize(
+    ("day", "words", "fits"),
+    [
+        ("2026.13.45", "--since 2025-01-01", False),
+        ("2026.02.29", "--until 2027-01-01", False),
+        ("0000.05.01", "--until 2027-01-01", False),
+        ("????.05.01", "--until 2027-01-01", False),
+        ("2024.02.29", "--since 2024-02-29 --until 2024-02-29", True),
+        ("2026.??.??", "--since 2025-01-01", True),
+        ("2026.??.??", "--since 2026-01-01 --until 2026-12-31", True),
+        ("2026.??.??", "--since 2026-01-02", False),
+        ("2026.??.??", "--until 2026-12-30", False),
+        ("2026.??.??", "--until 2027-01-01", True),
+        ("2026.??.??", "--until 2025-12-31", False),
+        ("2026.??.07", "--until 2026-12-31", True),
+        ("2026.05.??", "--since 2025-01-01 --until 9999-12-31", True),
+        ("2026.05.??", "--since 2026-05-01 --until 2026-05-31", True),
+        ("2026.05.??", "--since 2026-05-02", False),
+        ("2026.05.??", "--since 2026-06-01", False),
+        ("2026.05.??", "--until 2026-05-30", False),
+        ("2026.05.??", "--until 2026-04-30", False),
+        ("2026.02.??", "--until 2026-02-28", True),
+        ("2024.02.??", "--until 2024-02-28", False),
+        ("2026.12.??", "--until 2026-12-31", True),
+    ],
+)
+def test_a_partial_date_passes_if_all_its_days_pass(tmp_path: Path, day: str, words: str, fits: bool) -> None:
+    """A date without day or month is a range of days; a date that does not exist is unknown. The database agrees."""
+    path = tmp_path / "g.pgn"
+    path.write_text(
+        "".join(
+            f'[White "{white}"]\n[Black "{black}"]\n[Result "1-0"]\n[Date "{date}"]\n\n1. e4 1-0\n\n'
+            for white, black, date in (("A", "B", day), ("B", "A", words.split()[1].replace("-", ".")))
+        )
+    )
+    with Store.open(tmp_path / "x.db") as store:
+        enter(store, path)
+    found = asked("rate", path, *words.split())
+    assert found["games"] == asked("ratings", "--all", *words.split(), "--db", tmp_path / "x.db")["games"] == 1 + fits
+    assert found["left_out"]["apart"] == ({} if fits else {"date": 1})
+
+
+@pytest.mark.parametrize(
     ("words", "out"),
     [
         ("time", 1),

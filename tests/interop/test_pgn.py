@@ -107,14 +107,14 @@ def marked(games: GameColumns) -> list[tuple[object, ...]]:
 
 
 def test_a_game_has_a_day_a_control_and_a_place(tmp_path: Path) -> None:
-    """The day is that of the Date tag, or 0; the offset is that of the first tag."""
+    """The day is that of the Date tag, with 0 for unknown parts; the offset is that of the first tag."""
     odd = game(more='[TimeControl "40/60"]\n').replace("2024.02.01", "2024.??.??")
     late = (
         game().replace('[Date "2024.02.01"]\n', "").replace('[Result "1-0"]\n', '[Result "1-0"]\n[Date "1999.12.31"]\n')
     )
     content = "; words before\n\n" + game() + odd + late
     found = told(read(tmp_path / "g.pgn", content))
-    assert [row[3] for row in found] == [20240201, 0, 19991231]
+    assert [row[3] for row in found] == [20240201, 20240000, 19991231]
     assert [row[4] for row in found] == ["", "40/60", ""]
     assert [content.encode()[int(str(row[5])) :].startswith(b"[Event") for row in found] == [True] * 3
     assert told(careful(tmp_path / "g.pgn")) == found
