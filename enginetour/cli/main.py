@@ -9,7 +9,8 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -123,8 +124,27 @@ def _with_context(command: click.Command) -> click.Command:
     return command
 
 
+@contextmanager
+def _ending_with_reader() -> Iterator[None]:
+    """End the command with code 0 if the reader of its output has ended, as in ``| head``; click would use code 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        # Print no traceback, not even when Python closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(0) from None
+
+
 class _Lazy(click.Group):
     """A group that imports the module of a command only when the command is used."""
+
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        with _ending_with_reader():
+            return super().make_context(*args, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _ending_with_reader():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -221,10 +241,6 @@ def main() -> None:
         code = error.exit_code
         if isinstance(error, SchemaOutdated) and sys.stdin.isatty() and sys.stderr.isatty():
             _offer_upgrade(error.address)
-    except BrokenPipeError:
-        # The reader has ended (`| head`): print no traceback, not even when Python closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     except KeyboardInterrupt:
         code = 130
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -248,6 +249,22 @@ def test_an_interrupt_while_the_program_is_loaded_is_no_traceback(tmp_path: Path
     handled = partial(signal.signal, signal.SIGINT, signal.SIG_IGN if ignored else signal.SIG_DFL)
     done = subprocess.run(words, capture_output=True, text=True, check=False, preexec_fn=handled)
     assert (done.returncode, done.stderr) == (code, "")
+
+
+@pytest.mark.parametrize("words", ["--version", "rate --help", "rate games.pgn", "ratings --all --db x.db"])
+def test_output_that_nobody_reads_is_no_error(tmp_path: Path, words: str) -> None:
+    """If the reader of the output has ended, as in `| head`, the command ends without a message and with code 0."""
+    (tmp_path / "games.pgn").write_text('[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 1-0\n\n')
+    tour(tmp_path, "import", "games.pgn", "--name", "x", "--db", "x.db")
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", START, *words.split()], cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE
+        )
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_run_that_only_lacks_what_cannot_be_played_ends_with_4(
