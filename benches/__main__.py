@@ -55,6 +55,8 @@ SEPARATE = {
     "refresh": "refreshing",
 }
 
+WRITELESS = ("benches.adaptive", "benches.cross", "benches.forecasting")  # these write no files
+
 
 def run_separate(name: str) -> None:
     """Run a benchmark with options of its own: its module has `options(parser)` and `measured(given, folder)`."""
@@ -65,9 +67,10 @@ def run_separate(name: str) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.options(parser)
-    parser.add_argument("--folder", type=Path, help="directory of all files (default: the temporary directory)")
+    if name not in WRITELESS:
+        parser.add_argument("--folder", type=Path, help="directory of all files (default: the temporary directory)")
     given = parser.parse_args(sys.argv[2:])
-    with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=given.folder) as folder:
+    with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=getattr(given, "folder", None)) as folder:
         for line in module.measured(given, Path(folder)):
             print(line, flush=True)
 
