@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import os
@@ -108,6 +109,28 @@ def refuse_bomb(path: Path, packed: int, unpacked: int) -> None:
     if unpacked > _UNPACKED_AT_LEAST and unpacked > _MOST_TIMES * packed:
         what = f"the unpacked size is more than {_MOST_TIMES} times the file size"
         raise InputRefused(what, place=str(path), step="if the content is correct, unpack the file first")
+
+
+# format -> its first bytes, and the command that unpacks it
+_PACKERS = {
+    "zip": (b"PK\3\4", "unzip"),
+    "bzip2": (b"BZh", "bzip2 -dk"),
+    "xz": (b"\xfd7zXZ", "xz -dk"),
+    "7z": (b"7z\xbc\xaf", "7z x"),
+    "rar": (b"Rar!", "unrar x"),
+    "zstd": (b"\x28\xb5\x2f\xfd", "zstd -d"),  # RFC 8878
+}
+
+
+def refuse_packed(path: Path, start: bytes) -> None:
+    """Raise InputRefused if the first bytes of a file are those of a packed file or of UTF-16 text."""
+    for packer, (magic, command) in _PACKERS.items():
+        if start.startswith(magic):
+            step = f"unpack the file with {command} FILE"
+            raise InputRefused(f"{packer} files are not supported", place=str(path), step=step)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        step = "convert it with iconv -f UTF-16 -t UTF-8 FILE > NEW"
+        raise InputRefused("the text is UTF-16", place=str(path), step=step)
 
 
 def file_digest(path: Path) -> str:

@@ -30,7 +30,7 @@ from types import ModuleType
 from typing import BinaryIO, TypeVar, cast
 
 from enginetour.interop.compiled import native
-from enginetour.interop.files import open_regular, refuse_bomb
+from enginetour.interop.files import open_regular, refuse_bomb, refuse_packed
 from enginetour.interop.gamepairs import LONGEST_OPENING, UNKNOWN_OPENING, may_have_opening, opening_of
 from enginetour.interop.gametags import (
     BLACK_TC,
@@ -49,7 +49,6 @@ from enginetour.interop.gametags import (
 from enginetour.interop.tally import MOST_TAGS, TERMINATORS, VARIANT, Tally, tag_text
 from enginetour.model.errors import InputRefused
 
-_TO_UTF_8 = "convert it with iconv -f UTF-16 -t UTF-8 FILE > NEW"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # may begin a file in UTF-8 (RFC 3629, section 6)
 _BLOCK = 1 << 19  # bytes read at once to count their lines
 _TAIL = 1 << 16  # bytes at the end of a file that may have the result of its last game
@@ -100,9 +99,9 @@ def open_game_file(path: Path) -> Iterator[tuple[InputPart, BinaryIO | None]]:
         with open_regular(path, named=True) as file:
             status = os.fstat(file.fileno())
             head = file.peek(4)
-            if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-                raise InputRefused("the text is UTF-16", place=str(path), step=_TO_UTF_8)
             unpacked = _unpacked(path, file, head)
+            if unpacked is None:
+                refuse_packed(path, head)
             if unpacked is None and stat.S_ISREG(status.st_mode):
                 yield plain_part(path, file, 0, status.st_size), file
                 return

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
-from enginetour.interop.files import open_regular, refuse_bomb
+from enginetour.interop.files import open_regular, refuse_bomb, refuse_packed
 from enginetour.interop.tally import MOST_TAGS
 from enginetour.model.errors import InputRefused
 from enginetour.model.game import Opening
@@ -45,15 +45,6 @@ PACKED_LARGE = LARGE // 20  # gzip compresses positions by at most a factor of 2
 MOST_PLIES = 20_000  # plies of a game (chosen here); the limit bounds the memory
 _TAG = re.compile(r'\s*\[\s*(\w+)\s+"((?:\\.|[^"\\])*)"\s*\]\s*')
 _LINE_TAG = re.compile(r'\s*\[\s*(\w+)\s+"(.*)"\s*\]\s*')  # tag alone on its line: quotes in it need no backslash
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_PACKERS = {
-    b"PK\3\4": "zip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-    b"7z\xbc\xaf": "7z",
-    b"Rar!": "rar",
-    b"\x28\xb5\x2f\xfd": "zstd",
-}
 # Text after a move, with or without a space: suffix annotations (PGN standard 8.2.3.8), en passant (FIDE Laws,
 # appendix C.13), and symbols of the Chess Informant: better, equal, novelty, diagram.
 _BEHIND = re.compile(r"(?:(?<=\d)e\.?p\.?)?[^\w\s]*$")
@@ -165,7 +156,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str | BadOpening]]:
                     whole = ended
                     continue
                 if number == 1:
-                    _check_is_text(path, piece)
+                    refuse_packed(path, piece)
                 yield number, decode_line(piece.removeprefix(codecs.BOM_UTF8) if number == 1 else piece)
     except FileNotFoundError:
         raise InputRefused("opening book not found", place=str(path)) from None
@@ -173,15 +164,6 @@ def _lines(path: Path) -> Iterator[tuple[int, str | BadOpening]]:
         raise InputRefused("damaged gzip file", place=str(path), step="download or compress it again") from None
     except OSError as error:
         raise InputRefused(f"opening book cannot be read: {error.strerror or error}", place=str(path)) from None
-
-
-def _check_is_text(path: Path, start: bytes) -> None:
-    packer = next((name for magic, name in _PACKERS.items() if start.startswith(magic)), None)
-    if packer is not None:
-        what = f"{packer} files are not supported"
-        raise InputRefused(what, place=str(path), step="unpack the file, or compress it with gzip")
-    if start.startswith(_UTF_16):
-        raise InputRefused("the text is UTF-16", place=str(path), step="convert it with iconv -f UTF-16 -t UTF-8")
 
 
 def _is_pgn(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -632,6 +634,9 @@ def test_tags_longer_than_what_is_held_are_one_game(tmp_path: Path) -> None:
         (b"\x00\x01\x02" * 99, "no games found"),
         (b"1. e4 e5 1-0\n", "no games found"),
         ("\ufeffx".encode("utf-16-le"), "UTF-16"),
+        (b"PK\x03\x04" + bytes(99), "zip files are not supported"),
+        (bz2.compress(short().encode()), "bzip2 files are not supported"),
+        (lzma.compress(short().encode()), "xz files are not supported"),
         (gzip.compress(short().encode() * 99)[:-20], "cannot be unpacked"),
         (b"\x28\xb5\x2f\xfd" + bytes(20), "cannot be unpacked"),
     ],
@@ -642,6 +647,15 @@ def test_what_is_no_pgn_is_refused(tmp_path: Path, content: bytes, words: str) -
         scanned(tmp_path / "g.pgn", content)
     assert words in refused.value.what
     assert "g.pgn" in refused.value.place
+    if "not supported" in words:
+        assert (
+            refused.value.step
+            == {
+                "zip": "unpack the file with unzip FILE",
+                "bzip2": "unpack the file with bzip2 -dk FILE",
+                "xz": "unpack the file with xz -dk FILE",
+            }[words.split()[0]]
+        )
 
 
 @pytest.mark.parametrize("name", ["missing.pgn", "."])
