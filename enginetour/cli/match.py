@@ -318,15 +318,21 @@ def _requested(
             if value is not None:
                 raise UsageRefused("needs --sprt", place=option, step="add --sprt A B ELO0 ELO1")
         return None
-    with usage_errors("--sprt"):
-        return TestRequest(sprt[:2], _made_test(*sprt[2:], model, alpha, beta))
+    return TestRequest(sprt[:2], _made_test("--sprt", *sprt[2:], model, alpha, beta))
 
 
-def _made_test(elo0: float, elo1: float, model: str | None, alpha: float | None, beta: float | None) -> Sprt:
+def _made_test(
+    place: str, elo0: float, elo1: float, model: str | None, alpha: float | None, beta: float | None
+) -> Sprt:
+    """Return the test. Errors of the bounds name the option `place`, those of the error rates their options."""
     from enginetour.ratings.sequential import ERROR, Sprt
 
-    errors = (ERROR if alpha is None else alpha, ERROR if beta is None else beta)
-    return Sprt(elo0, elo1, model or "logistic", *errors)  # type: ignore[arg-type]  # click has checked the model
+    rates = {"--alpha": ERROR if alpha is None else alpha, "--beta": ERROR if beta is None else beta}
+    odd = [option for option, rate in rates.items() if not 0 < rate < 1]
+    both = [] if sum(rates.values()) < 1 else [*rates]
+    with usage_errors(", ".join(odd or both) or place):
+        # click has checked the model
+        return Sprt(elo0, elo1, model or "logistic", *rates.values())  # type: ignore[arg-type]
 
 
 def _test_options(*model: str) -> tuple[Callable[[Any], Any], ...]:
@@ -445,11 +451,6 @@ class _Counts(click.ParamType[tuple[int, ...]]):
         return counts
 
 
-def _counted_test(**given: Any) -> Sprt:
-    with usage_errors("--elo0, --elo1"):
-        return _made_test(**given)
-
-
 @click.command()
 @click.option(
     "--penta",
@@ -467,7 +468,7 @@ def _counted_test(**given: Any) -> Sprt:
         *_test_options("--model"),
     ),
     "test",
-    _counted_test,
+    partial(_made_test, "--elo0, --elo1"),
 )
 @output_options
 def sprt(penta: tuple[int, ...] | None, wdl: tuple[int, ...] | None, test: Sprt) -> None:

@@ -64,6 +64,9 @@ class Sprt:
     beta: float = ERROR
 
     def __post_init__(self) -> None:
+        if not (0 < self.alpha < 1 and 0 < self.beta < 1 and self.alpha + self.beta < 1):
+            found = f"found alpha {self.alpha:g} and beta {self.beta:g}"
+            raise ValueError(f"alpha, beta and their sum must be between 0 and 1 ({found})")
         furthest = _FURTHEST_NELO if self.model == "normalized" else _FURTHEST
         if self.model not in MODELS:
             raise ValueError(f"unknown model {self.model!r}; known: {', '.join(MODELS)}")
@@ -74,9 +77,6 @@ class Sprt:
             )
         if not self.elo0 < self.elo1:
             raise ValueError(f"elo0 must be below elo1 (found {self.elo0:g} and {self.elo1:g})")
-        if not (0 < self.alpha < 1 and 0 < self.beta < 1 and self.alpha + self.beta < 1):
-            found = f"found alpha {self.alpha:g} and beta {self.beta:g}"
-            raise ValueError(f"alpha, beta and their sum must be between 0 and 1 ({found})")
 
     @property
     def bounds(self) -> tuple[float, float]:

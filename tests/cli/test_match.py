@@ -121,7 +121,7 @@ def test_one_game_is_told_without_certainty(store: Path) -> None:
         (("--sprt-model", "logistic"), "--sprt-model: needs --sprt"),
         (("--alpha", "0.1"), "--alpha: needs --sprt"),
         (("--beta", "0.1"), "--beta: needs --sprt"),
-        (("--sprt", "Fruit", "Toga", "0", "5", "--alpha", "1"), "alpha, beta and their sum must be between"),
+        (("--sprt", "Fruit", "Toga", "0", "5", "--alpha", "1"), "--alpha: alpha, beta and their sum must be between"),
     ],
 )
 def test_a_test_that_cannot_be_made_is_refused(store: Path, words: tuple[str, ...], told: str) -> None:
@@ -345,7 +345,13 @@ def test_counts_beyond_a_bound_give_a_verdict(tmp_path: Path) -> None:
         (("--penta", "1,1,1,1,1", "--wdl", "10,0,0"), "contradict each other"),
         (("--penta", "1,1,1,1,1", "--wdl", "3,3,3"), "contradict each other"),
         (("--wdl", "1,2,3", "--elo0", "9"), "--elo0, --elo1: elo0 must be below elo1"),
-        (("--wdl", "1,2,3", "--beta", "1"), "alpha, beta and their sum"),
+        (
+            ("--wdl", "1,2,3", "--alpha", "0"),
+            "--alpha: alpha, beta and their sum must be between 0 and 1 (found alpha 0",
+        ),
+        (("--wdl", "1,2,3", "--beta", "1", "--elo0", "9"), ": --beta: alpha, beta and their sum"),
+        (("--wdl", "1,2,3", "--beta", "nan"), ": --beta: alpha, beta and their sum"),
+        (("--wdl", "1,2,3", "--alpha", "0.5", "--beta", "0.6"), ": --alpha, --beta: alpha, beta and their sum"),
     ],
 )
 def test_counts_that_are_not_valid(tmp_path: Path, words: tuple[str, ...], what: str) -> None:
