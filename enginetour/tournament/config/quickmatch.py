@@ -177,7 +177,13 @@ def draft_match(asked: MatchRequest, registry: Registry, base: Path, detect: _De
             entrants[number].setdefault("options", {})[key] = absolute_if_exists(read_option(value), base)
     for text in asked.settings:
         for number, key, value in _meant(text, seats, "--entrant"):
-            entrants[number][key] = parse_setting(EntrantSection, key, value)
+            table, _, inner = key.partition(".")
+            if inner and _is_table(EntrantSection, table):  # resources.memory=200, as in TOML
+                added = parse_setting(EntrantSection, table, f"{shlex.quote(inner)}={shlex.quote(value)}")
+                before = entrants[number].get(table)
+                entrants[number][table] = {**before, **added} if isinstance(before, dict) else added
+            else:
+                entrants[number][key] = parse_setting(EntrantSection, key, value)
     names = [str(entrant.get("name", seat.name.short)) for entrant, seat in zip(entrants, seats, strict=True)]
     shown = names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
     name = asked.name or " vs ".join(shown)[:LONGEST_NAME].strip()
@@ -208,6 +214,12 @@ def parse_setting(section: type[BaseModel], key: str, text: str) -> Any:
 def is_list(section: type[BaseModel], key: str) -> bool:
     """Return whether a setting takes several values, written ``nodes,pv`` on a command line."""
     return key not in _PARTED and get_origin(_kind(section.model_fields[key].annotation)) is tuple
+
+
+def _is_table(section: type[BaseModel], key: str) -> bool:
+    """Return whether a setting is a table of keys."""
+    kind = _kind(section.model_fields[key].annotation) if key in section.model_fields else None
+    return get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, BaseModel))
 
 
 def _kind(annotation: object) -> object:

@@ -74,6 +74,20 @@ def test_two_copies_have_names_of_their_own(tmp_path: Path) -> None:
     ]
 
 
+def test_a_key_of_a_table_is_written_with_a_dot_as_in_toml(tmp_path: Path) -> None:
+    """`resources.memory=200` is `resources=memory=200`; several keys of a table are combined."""
+    settings = ("1.resources.memory=200", "1.resources.files=64", "env.A=b c", "wren2.options.Clear Hash=true")
+    one, other = draft(tmp_path, "wren1", "wren2", settings=settings)["entrants"]
+    assert (one["resources"], one["env"]) == ({"memory": 200, "files": 64}, {"A": "b c"})
+    assert other == {"engine": "wren2", "env": {"A": "b c"}, "options": {"Clear Hash": True}}
+    assert draft(tmp_path, "wren1", "wren2", settings=("1.resources=memory=200 files=64",))["entrants"][0] == {
+        "engine": "wren1",
+        "resources": {"memory": 200, "files": 64},
+    }
+    with pytest.raises(InputRefused, match=r"unknown key 'entrants\.1\.tc\.base'"):
+        draft(tmp_path, "wren1", "wren2", settings=("1.tc.base=5",))
+
+
 @pytest.mark.parametrize(
     ("commands", "names"),
     [
