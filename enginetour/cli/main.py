@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import select
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -129,7 +130,11 @@ def _ending_with_reader() -> Iterator[None]:
     """End the command with code 0 if the reader of its output has ended, as in ``| head``; click would use code 1."""
     try:
         yield
-    except BrokenPipeError:
+    except BrokenPipeError as error:
+        ends = select.poll()
+        ends.register(sys.stdout.fileno(), 0)
+        if not ends.poll(0):  # a pipe to another process has broken
+            raise storage_failure(error) from error
         # Print no traceback, not even when Python closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise click.exceptions.Exit(0) from None

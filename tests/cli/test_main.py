@@ -251,6 +251,20 @@ def test_an_interrupt_while_the_program_is_loaded_is_no_traceback(tmp_path: Path
     assert (done.returncode, done.stderr) == (code, "")
 
 
+def test_a_pipe_that_breaks_elsewhere_is_an_error(tmp_path: Path) -> None:
+    """If another pipe than that of the output breaks, the command does not end as if all were well."""
+    breaks = """
+import enginetour.cli.reading
+def fail(**_):
+    raise BrokenPipeError(32, "Broken pipe")
+enginetour.cli.reading.status.callback = fail
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", breaks + START, "status"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (7, "enginetour: Broken pipe\n")
+
+
 @pytest.mark.parametrize("words", ["--version", "rate --help", "rate games.pgn", "ratings --all --db x.db"])
 def test_output_that_nobody_reads_is_no_error(tmp_path: Path, words: str) -> None:
     """If the reader of the output has ended, as in `| head`, the command ends without a message and with code 0."""
