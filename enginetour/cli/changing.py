@@ -234,8 +234,7 @@ def withdraw(engine: str) -> dict[str, Any]:
 
     Its remaining games are not played. Its finished games stay in the
     ratings. In a round robin or gauntlet they no longer count in the table,
-    because not all opponents have played the engine. An engine cannot leave a
-    finished tournament.
+    because not all opponents have played the engine.
 
     Example: enginetour withdraw "Fairy-Max" --why "crashes every second game"
     """

@@ -142,9 +142,6 @@ class TournamentEditor:
 
     def _withdraw(self, request: Withdraw) -> str:
         name = self._known(request.engine)
-        if not self.format.offers(self.state):
-            what = f"{self.log.title} is finished: {name} cannot be withdrawn"
-            raise UsageRefused(what, step="annul single games with enginetour void")
         text, others = self._write(Withdrawn(name), request.why)
         return _lines([text or f"{name} is withdrawn.", self._games_in_progress(name)], others)
 

@@ -58,17 +58,6 @@ def test_each_sentence_of_a_change_stands_alone(stopped: Path) -> None:
     assert said.endswith(".\n")
 
 
-@pytest.mark.parametrize("system", ["roundrobin", "knockout", "gauntlet"])
-def test_an_engine_leaves_no_finished_tournament(tmp_path: Path, system: str) -> None:
-    """A withdrawal after the end is refused, because it would change a decided result and cannot be undone."""
-    tour(tmp_path, "run", config(tmp_path, THREE, system, "").name)
-    table = tour(tmp_path, "standings").stdout
-    refused = tour(tmp_path, "withdraw", "Wren 1", expect=2).stderr
-    what = "trial is finished: Wren 1 cannot be withdrawn. Hint: annul single games with enginetour void.\n"
-    assert refused.endswith(what)
-    assert tour(tmp_path, "standings").stdout == table
-
-
 def test_choices_after_a_change_are_lines_of_their_own(tmp_path: Path) -> None:
     """An adaptive tournament shows each choice after a change on its own line, and what a void game changes."""
     path = config(tmp_path, FOUR, "adaptive", "games = 60\nahead = 2\ngoal = { error = 60 }")
