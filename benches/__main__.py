@@ -55,7 +55,7 @@ SEPARATE = {
     "refresh": "refreshing",
 }
 
-WRITELESS = ("benches.adaptive", "benches.cross", "benches.forecasting")  # these write no files
+WITHOUT_FILES = ("benches.adaptive", "benches.cross", "benches.forecasting")  # these do not write files
 
 
 def run_separate(name: str) -> None:
@@ -67,7 +67,7 @@ def run_separate(name: str) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.options(parser)
-    if name not in WRITELESS:
+    if name not in WITHOUT_FILES:
         parser.add_argument("--folder", type=Path, help="directory of all files (default: the temporary directory)")
     given = parser.parse_args(sys.argv[2:])
     with tempfile.TemporaryDirectory(prefix="enginetour-bench-", dir=getattr(given, "folder", None)) as folder:

@@ -56,7 +56,7 @@ Encounter = tuple[str, str, int]  # the two names in sorted order, and the numbe
 class GameLimit:
     """The largest number of games of a run, or of several runs together, each of which has a thread of its own.
 
-    Void games do not count. `most` is None if there is no limit.
+    Void games do not count. With None, the number of games is not limited.
     """
 
     def __init__(self, most: int | None = None) -> None:

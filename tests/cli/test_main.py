@@ -252,7 +252,7 @@ def test_an_interrupt_while_the_program_is_loaded_is_no_traceback(tmp_path: Path
 
 
 def test_a_pipe_that_breaks_elsewhere_is_an_error(tmp_path: Path) -> None:
-    """If another pipe than that of the output breaks, the command does not end as if all were well."""
+    """If a pipe breaks that is not the output, the command ends with an error."""
     breaks = """
 import enginetour.cli.reading
 def fail(**_):

@@ -132,7 +132,7 @@ def test_games_that_do_not_count_leave_room_for_others() -> None:
 
 
 def test_two_runs_share_a_limit() -> None:
-    """The second run starts no game while the first one plays the last game, and goes on if that game is void."""
+    """The second run does not start a game while the first one plays the last game; it does so if that game is void."""
     limit = GameLimit(1)
     assert limit.begin()
     other = scheduler(ended, limit=limit)
